@@ -13,7 +13,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench packages try-packages lab test fuzz lint test-rust test-linux test-new-algorithm test-targets page test-lab test-package test-py py docs fmt clean
+.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench packages try-packages lab test fuzz lint test-rust test-linux test-new-algorithm test-targets toolchains page test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo build --release --bin quell --no-default-features
@@ -86,10 +86,10 @@ validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
 # Two at a time, since much of each waits: for a browser, for packets, for a lock, or for what one core does alone. The
-# page comes first, which the command of the others carries; then those that take longest.
-TESTS := page test-linux test-package test-rust test-site test-lab test-py lint test-targets test-new-algorithm
+# page comes first, which the command of the others carries, beside what needs neither; then those that take longest.
+TESTS := page test-package test-targets test-rust test-site test-lab test-py lint test-linux test-new-algorithm
 
-test: ## Every test: Rust, the page, the documentation, Python
+test: toolchains ## Every test: Rust, the page, the documentation, Python
 	@$(MAKE) --no-print-directory --jobs=2 $(MAKEOVERRIDES) two-lanes
 
 .PHONY: two-lanes
@@ -97,7 +97,11 @@ two-lanes: $(TESTS)
 ifeq ($(MAKECMDGOALS),two-lanes)
 # Cargo would share the two jobs.
 unexport MAKEFLAGS MFLAGS
-test-rust test-site test-lab test-py lint test-targets test-new-algorithm: page
+test-rust test-site test-lab py lint test-linux test-new-algorithm: page
+# So that nothing holds a job when the page is ready: make then begins with the first of the tests.
+$(VENV)/.ready $(SITE_VENV)/.ready: | page
+else
+page test-targets: toolchains
 endif
 
 SECONDS ?= 60
@@ -127,7 +131,7 @@ gateway-bench: ## What real packets cost in the gateway, and how exactly it keep
 packages: ## Build what is released, in dist/: wheel, archives and Debian packages (docs/how-to/release.md)
 	PYTHON=$(PYTHON) packaging/packages.sh
 
-try-packages: ## Install and use them on bare Debian systems; needs root and mmdebstrap
+try-packages: ## Install and use them on bare Debian systems; needs root, mmdebstrap and buildah
 	packaging/try.sh
 
 # The modules that `catalog!` declares; cargo fmt does not look into macros.
@@ -145,19 +149,20 @@ test-rust:
 	cargo test --workspace --quiet --no-default-features --test small
 
 # The queues of a Linux kernel against the vectors, where its source is (conformance/linux/get.sh). Where it cannot be had
-# it is skipped; with QUELL_REQUIRE_LINUX_SOURCE=1 that is a failure.
+# it is skipped; with QUELL_REQUIRE_LINUX_SOURCE=1 that is a failure. The command is built as test-rust builds it, so that
+# neither compiles what the other has.
 test-linux:
 	[ "$$QUELL_REQUIRE_LINUX_SOURCE" != 1 ] || conformance/linux/get.sh
-	$(PYTHON) conformance/linux/kernel.py
+	cargo test --quiet --locked --workspace --test wire --no-run
+	$(PYTHON) conformance/linux/kernel.py --quell target/debug/quell
 
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:
 	$(PYTHON) crates/aqm/tests/new_algorithm.py
 
-# What a router and a kernel link, and the command for other systems. Where a target cannot be had it is skipped; with
-# QUELL_REQUIRE_TARGETS=1 that is a failure.
+# What a router and a kernel link, and the command for Windows. Where a target cannot be had it is skipped; with
+# QUELL_REQUIRE_TARGETS=1 that is a failure. EVERY=1 adds macOS, and the gateway for Arm.
 test-targets:
-	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 	$(PYTHON) tests/targets.py
 
 # The documentation: its sources, links and anchors, its pages and search in a browser. What cannot be had is skipped.
@@ -176,8 +181,11 @@ test-lab: page
 	$(PYTHON) tests/lab.py test
 
 page:
-	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 	$(PYTHON) tests/lab.py page
+
+# What tests/toolchains.sh gets, where it is asked for.
+toolchains:
+	@[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
 # Both are named at once because quell-aqm needs quell-units, which a registry does not have before it is
@@ -191,7 +199,8 @@ test-package:
 	  rm -rf target/publish "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/-*/quell-units-* && \
 	  cargo publish --quiet --dry-run $$dirty --target-dir target/publish -p quell-units -p quell-aqm
 
-# The extension is built with the profile of the tests, which have built most of it already.
+# The extension is built with the profile and the features of the tests, which have built most of it already
+# (crates/tidy/src/shared.rs).
 test-py: py
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/ruff check
@@ -200,7 +209,7 @@ test-py: py
 
 py: $(VENV)/.ready ## The Python package with its test tools, in .venv
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
-	  --no-build-isolation --no-deps --force-reinstall -C build-args="--profile dev" .
+	  --no-build-isolation --no-deps --force-reinstall -C build-args="--profile dev --features quell-scenario/edit" .
 
 $(VENV)/.ready: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

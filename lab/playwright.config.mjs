@@ -28,6 +28,16 @@ export default defineConfig({
     serviceWorkers: "block",
     reducedMotion: "reduce",
     screenshot: "only-on-failure",
-    launchOptions: { executablePath, args: ["--disable-gpu", "--force-color-profile=srgb"] },
+    launchOptions: {
+      executablePath,
+      args: [
+        "--disable-gpu",
+        "--force-color-profile=srgb",
+        // Each test compiles the module again, and so only what it calls of it.
+        "--js-flags=--wasm-lazy-compilation,--wasm-lazy-validation",
+        // Each test has a window of its own, and the list below an address bar is a page, which nobody sees here.
+        "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+      ],
+    },
   },
 });

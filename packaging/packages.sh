@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds everything that is released, in dist/. `make packages` runs it; docs/how-to/release.md describes a release.
 #
-#   packaging/packages.sh [PART...]      page, wheel, command, debian; all of them unless named
+#   packaging/packages.sh [PART...]      page, wheel, command, debian, static; all of them unless named
 #
 # A part whose sources have not changed since it was built is left as it is, so an interrupted run goes on where it was.
 # Files enter dist/ whole, and dist/ has files of one commit only. Everything in between is in target/dist.
@@ -14,12 +14,13 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 parts=("$@")
-[ $# -gt 0 ] || parts=(page wheel command debian)
+[ $# -gt 0 ] || parts=(page wheel command debian static)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 machine=$(uname -m)
 # The C library of CentOS 7, which zig links against: the wheel and the command run with it and with every later one.
 glibc=2.17
 target=$machine-unknown-linux-gnu
+musl=$machine-unknown-linux-musl
 work=$PWD/target/dist
 # Within the tree, as sha256sum and its lists have it.
 built=target/dist/built
@@ -105,20 +106,29 @@ archive() {
 notices() {
   local site
   site=$("$tools/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ziglang
-  set -- "$@" --file "Zig, whose compiler_rt is linked in=$site/LICENSE"
+  case " $* " in
+    *-gnu\ *) set -- "$@" --file "Zig, whose compiler_rt is linked in=$site/LICENSE" ;;
+    *) set -- "$@" --file "musl, the C library=$site/lib/libc/musl/COPYRIGHT" ;;
+  esac
   case $2 in
     quell-cli | quell-py) set -- "$@" --file "The laboratory's page=lab/dist-node/licenses.txt" ;;
   esac
   packaging/notices.py "$@"
 }
 
-# Fails unless an ELF file runs with every C library from $glibc on, and names no folder of this machine.
+# Fails unless an ELF file runs with every C library from $glibc on, or with none (`check_elf FILE static`), and names
+# no folder of this machine.
 check_elf() {
   local file=$1 newest
-  newest=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | cut -c 7- | sort -Vu | tail -n 1) || true
-  [ -n "$newest" ] || fail "$file names no version of the C library: it was not linked by zig for $target.$glibc"
-  [ "$(printf '%s\n' "$newest" "$glibc" | sort -V | tail -n 1)" = "$glibc" ] ||
-    fail "$file needs glibc $newest, and must run with $glibc"
+  newest=$(objdump -T "$file" 2> /dev/null | grep -o 'GLIBC_[0-9.]*' | cut -c 7- | sort -Vu | tail -n 1) || true
+  if [ "${2:-}" = static ]; then
+    ! readelf -lW "$file" | grep -q 'INTERP' || fail "$file is not static"
+    ! readelf -dW "$file" | grep -q '(NEEDED)' || fail "$file needs shared libraries"
+  else
+    [ -n "$newest" ] || fail "$file names no version of the C library: it was not linked by zig for $target.$glibc"
+    [ "$(printf '%s\n' "$newest" "$glibc" | sort -V | tail -n 1)" = "$glibc" ] ||
+      fail "$file needs glibc $newest, and must run with $glibc"
+  fi
   ! grep -aqF -e "$crates" -e "$PWD/" "$file" || fail "$file has folders of this machine in it: see remap"
 }
 
@@ -247,12 +257,26 @@ build_debian() {
   put dist "$work"/debian/*.deb
 }
 
+# For systems of any C library, or none: routers, containers, old distributions.
+build_static() {
+  local release=$work/static out=$work/$musl
+  with_profile cargo build --locked --quiet --profile dist --bin quell --target "$musl"
+  RUSTFLAGS=$remap cargo build --locked --quiet --profile router -p quell-gateway --target "$musl"
+  check_elf "$out/dist/quell" static
+  check_elf "$out/router/quell-gateway" static
+  rm -rf "$release"
+  mkdir "$release"
+  notices "$release/THIRD-PARTY.txt" quell-cli "$musl"
+  cp "$out/dist/quell" "$out/router/quell-gateway" LICENSE-APACHE LICENSE-MIT README.md "$release"
+  archive "quell-$version-$musl" "$release"
+}
+
 wanted() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 
 for name in "${parts[@]}"; do
   case $name in
-    page | command | wheel | debian) ;;
-    *) say "there is no part $name: page, wheel, command, debian"; exit 2 ;;
+    page | command | wheel | debian | static) ;;
+    *) say "there is no part $name: page, wheel, command, debian, static"; exit 2 ;;
   esac
 done
 [[ $remap != *" "*" "*" "* ]] || fail "Cargo's flags cannot have a space in a folder's name: $PWD, $crates, $sysroot"
@@ -269,7 +293,7 @@ fi
 
 mkdir -p dist "$built" "$stamps"
 if [ "$(cat "$stamps/commit" 2> /dev/null)" != "$commit" ]; then
-  rm -f "$stamps"/{page,wheel,command,debian} dist/*.{whl,deb,tar.gz} dist/SHA256SUMS
+  rm -f "$stamps"/{page,wheel,command,debian,static} dist/*.{whl,deb,tar.gz} dist/SHA256SUMS
   echo "$commit" > "$stamps/commit"
 fi
 
@@ -281,7 +305,7 @@ own=$(digest lab tests/lab.py packaging/notices.py docs/references.bib)-$(node -
 part page "$rust-$own-$(with build_page archive)" build_page
 [ -s lab/dist/index.html.gz ] || fail "lab/dist has no page"
 whole=$rust-$(tail -n +2 "$stamps/page" | sha256sum | cut -c 1-16)-$(digest packaging/notices.py README.md LICENSE-*)
-if wanted command || wanted wheel || wanted debian; then
+if wanted command || wanted wheel || wanted debian || wanted static; then
   if [ -n "${PROFILE:-}" ]; then
     part profile "$(sha256sum "$PROFILE")" use_profile
   else
@@ -302,9 +326,12 @@ if wanted debian; then
   own+=-$(git rev-parse --quiet --verify "refs/tags/v$version^{commit}" || echo untagged)
   part debian "$whole-$own-$(with build_debian "${steps[@]}")" build_debian
 fi
+if wanted static; then
+  part static "$whole-$(with build_static "${steps[@]}")" build_static
+fi
 
 for file in dist/*; do
-  grep -qF "  $file" "$stamps"/{page,wheel,command,debian} 2> /dev/null || rm -f "$file"
+  grep -qF "  $file" "$stamps"/{page,wheel,command,debian,static} 2> /dev/null || rm -f "$file"
 done
 (cd dist && sha256sum -- * > .new && mv .new SHA256SUMS)
 ls -l dist

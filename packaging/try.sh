@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Installs what `make packages` built on bare Debian systems, uses it as its users do, and removes it again.
 #
-#   packaging/try.sh [debian|systemd|wheel|archive...]     all of them unless named
+#   packaging/try.sh [debian|systemd|wheel|archive|static|container...]     all of them unless named
 #
-# SUITE names the release of Debian (bookworm). It needs root and mmdebstrap. It fetches Debian's
-# packages the first time, and target/dist/try keeps them.
+# SUITE names the release of Debian (bookworm). It needs root, mmdebstrap and, for the container, buildah. It fetches
+# Debian's packages the first time, and target/dist/try keeps them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 suite=${SUITE:-bookworm}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 machine=$(uname -m)
+static=dist/quell-$version-$machine-unknown-linux-musl.tar.gz
 base=$PWD/target/dist/try/$suite.tar
 root=$(mktemp -d)
 trap 'rm -rf --one-file-system "$root"' EXIT
@@ -257,12 +258,39 @@ try_archive() {
   '
 }
 
+try_static() {
+  say "the static command: in a folder without anything else"
+  rm -rf --one-file-system "${root:?}"/*
+  tar -C "$root" --strip-components=1 -xzf "$static"
+  cp scenarios/dumbbell.toml "$root"
+  mkdir "$root/tmp"
+  grep -q '^snap [0-9]' "$root/THIRD-PARTY.txt"
+  grep -q '^musl, the C library' "$root/THIRD-PARTY.txt"
+  alone() { env -i "$(command -v chroot)" "$root" "$@"; }
+  alone /quell --version
+  alone /quell run dumbbell.toml --seeds 2 --quiet > "$root/said"
+  grep -q red "$root/said"
+  [ -s "$root/results/dumbbell/report.html" ]
+  alone /quell-gateway --version
+}
+
+# The image of packaging/Containerfile, whose last stage runs it.
+try_container() {
+  say "the container: built of the static command, and run"
+  rm -rf --one-file-system "${root:?}"/*
+  mkdir "$root/context"
+  cp "$static" "$root/context/quell.tar.gz"
+  cp scenarios/dumbbell.toml "$root/context"
+  buildah --root "$root/storage" --runroot "$root/run" --storage-driver vfs build --quiet --isolation chroot \
+    --target test --file packaging/Containerfile "$root/context" > "$root/said" 2>&1 || { cat "$root/said"; exit 1; }
+}
+
 wanted=("$@")
-[ $# -gt 0 ] || wanted=(debian systemd wheel archive)
+[ $# -gt 0 ] || wanted=(debian systemd wheel archive static container)
 for part in "${wanted[@]}"; do
   case $part in
-    debian | systemd | wheel | archive) "try_$part" ;;
-    *) say "there is no part $part: debian, systemd, wheel, archive"; exit 2 ;;
+    debian | systemd | wheel | archive | static | container) "try_$part" ;;
+    *) say "there is no part $part: debian, systemd, wheel, archive, static, container"; exit 2 ;;
   esac
 done
 say "all of it works"

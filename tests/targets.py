@@ -1,8 +1,9 @@
 """Compiles for other machines than this one, where `tests/toolchains.sh` or rustup has got what that takes.
 
 What a router links (crates/aqm/examples/router) is built for this machine, for one without an operating system, for a
-kernel and for BPF; it must need nothing but memcpy and use no floating point. The command is checked for the other
-systems that it runs on. What a page in a browser needs is built by tests/lab.py.
+kernel and for BPF; it must need nothing but memcpy and use no floating point. The command is checked for Windows, which
+differs most from this system. With EVERY=1 it is also checked for macOS, and what handles real packets for another
+processor and C library. What a page in a browser needs is built by tests/lab.py.
 
 With QUELL_REQUIRE_TARGETS=1 a target that is missing is a failure; otherwise it is skipped, and named.
 """
@@ -22,11 +23,13 @@ TARGET_DIR = ROOT / "target/router"
 # A cargo that builds the standard library for any target, made by tests/toolchains.sh.
 FROM_SOURCE = ROOT / "target/toolchains/cargo"
 REQUIRED = os.environ.get("QUELL_REQUIRE_TARGETS") == "1"
+EVERY = os.environ.get("EVERY") == "1"
 
 BARE_METAL = "thumbv7em-none-eabihf"
 KERNEL = "x86_64-unknown-none"
 BPF = "bpfel-unknown-none"
-OTHER_SYSTEMS = ["aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
+OTHER_SYSTEMS = ["x86_64-pc-windows-gnu", *(["aarch64-apple-darwin"] if EVERY else [])]
+OTHER_PROCESSOR = "aarch64-unknown-linux-musl"
 
 # What the Rust compiler calls to copy memory and, on small machines, to multiply and divide integers;
 # it brings both.
@@ -62,6 +65,11 @@ def cargo(subcommand: str, *targets: str, std: str = "core") -> list[str] | None
         sys.exit(f"targets: {missing} is missing, and QUELL_REQUIRE_TARGETS asks for it: run tests/toolchains.sh")
     print(f"targets: {missing} is not installed, skipped (tests/toolchains.sh gets it)")
     return ["cargo", subcommand, "--quiet", "--locked", *named(installed)] if installed else None
+
+
+def strict(command: list[str]) -> list[str]:
+    """The same with warnings as errors: clippy sees this system alone. A standard library from its sources may warn."""
+    return command if command[0] == str(FROM_SOURCE) else [*command, "--config", 'build.rustflags=["-Dwarnings"]']
 
 
 def router(command: list[str], folder: str) -> Path:
@@ -100,4 +108,7 @@ if command := cargo("build", BPF):
     router(command, BPF)
 # All at once, so that no core waits for the last crates of a system.
 if command := cargo("check", *OTHER_SYSTEMS, std="std,panic_abort"):
-    run(*command, "-p", "quell-cli", "--bin", "quell")
+    run(*strict(command), "-p", "quell-cli", "--bin", "quell")
+# What calls the kernel, whose types depend on the processor and on the C library; the rest does not.
+if EVERY and (command := cargo("check", OTHER_PROCESSOR, std="std,panic_abort")):
+    run(*strict(command), "-p", "quell-gateway", "-p", "quell-live")

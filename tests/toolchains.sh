@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # BPF is not among them: its standard library is nowhere to be fetched, and is always built from the sources.
 TARGETS="thumbv7em-none-eabihf x86_64-unknown-none wasm32-unknown-unknown
-         aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-gnu"
+         aarch64-unknown-linux-musl aarch64-apple-darwin x86_64-pc-windows-gnu"
 FOLDER=$PWD/target/toolchains
 
 packages=()

@@ -2,10 +2,11 @@
 
     python3 conformance/linux/kernel.py                          # of the source that is found
     python3 conformance/linux/kernel.py --source linux-7.2       # of this one
+    python3 conformance/linux/kernel.py --only-shapers           # tbf and htb alone
 
 What decides is cut out of the kernel's source by name, into a temporary folder, and compiled there with stand-ins for
 the rest of the kernel (stand_ins.h) and with what asks it (glue.c). Nothing of the kernel's text is in this tree. Linux
-6.1 and 7.2 are known to work.
+6.1 and 7.2 are known to work. Shapers have no vectors: shapers.py gives both sides the same packets.
 
 The source is a folder, or the archive that Debian's linux-source packages install: --source, QUELL_LINUX_SOURCE, what
 get.sh has brought to target/linux-source, or one of /usr/src. Without one nothing is tested, and a line says so; with
@@ -27,6 +28,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import shapers
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -75,6 +78,23 @@ CUTS = {
             cobalt_newton_step cobalt_invsqrt cobalt_cache_init? cobalt_vars_init cobalt_control
             cobalt_queue_full cobalt_queue_empty cobalt_should_drop""",
     },
+    "cake": {
+        "net/sched/sch_cake.c": """
+            CAKE_SET_WAYS CAKE_MAX_TINS CAKE_QUEUES cobalt_params cobalt_vars CAKE_SET_NONE cake_flow cake_host
+            cake_heap_entry cake_tin_data cake_sched_data CAKE_FLAG_OVERHEAD us_to_ns cobalt_skb_cb get_cobalt_cb
+            cobalt_get_enqueue_time cobalt_set_enqueue_time precedence diffserv8 diffserv4 diffserv3 besteffort
+            normal_order bulk_order REC_INV_SQRT_CACHE inv_sqrt_cache? cobalt_rec_inv_sqrt_cache?
+            cobalt_newton_step cobalt_invsqrt cobalt_cache_init? cobalt_vars_init cobalt_control
+            cobalt_queue_full cobalt_queue_empty cobalt_should_drop cake_dsrc cake_ddst
+            cake_dec_srchost_bulk_flow_count cake_inc_srchost_bulk_flow_count
+            cake_dec_dsthost_bulk_flow_count cake_inc_dsthost_bulk_flow_count dequeue_head flow_queue_add
+            cake_get_iphdr cake_get_tcphdr cake_get_tcpopt cake_tcph_sack_compare cake_tcph_get_tstamp
+            cake_tcph_may_drop cake_ack_filter cake_ewma cake_calc_overhead cake_heap_swap
+            cake_heap_get_backlog cake_heapify_up cake_advance_shaper cake_drop
+            cake_handle_diffserv cake_select_tin cake_dequeue_one cake_clear_tin cake_set_rate
+            cake_config_besteffort cake_config_precedence cake_config_diffserv8 cake_config_diffserv4
+            cake_config_diffserv3 cake_reconfigure cake_enqueue cake_dequeue""",
+    },
     "red": {
         "include/net/red.h": """
             RED_STAB_SIZE RED_STAB_MASK red_parms red_vars red_maxp red_set_vars red_set_parms red_is_idling
@@ -102,6 +122,26 @@ VECTORS: dict[str, set[str]] = {
     "cobalt/blue": set(),
     "cobalt/steps": set(),
     "cobalt/target": set(),
+    "cake/drops": set(),
+    "cake/marks": set(),
+    "cake/bytes": set(),
+    "cake/sizes": set(),
+    "cake/triple-isolate": set(),
+    "cake/dual-srchost": set(),
+    "cake/dual-dsthost": set(),
+    "cake/hosts": set(),
+    "cake/srchost": set(),
+    "cake/dsthost": set(),
+    "cake/unshaped": set(),
+    "cake/flows": set(),
+    "cake/flowblind": set(),
+    "cake/ingress": set(),
+    "cake/egress": set(),
+    "cake/ingress-marks": set(),
+    "cake/ingress-hosts": set(),
+    "cake/ingress-unshaped": set(),
+    "cake/ack-filter": set(),
+    "cake/ack-filter-aggressive": set(),
     "red/shift-bytes": {"draws"},
 }
 
@@ -117,8 +157,23 @@ SIGNALS = {
     "fq-codel": [],
     "pie": ["p", "delay", "burst_allowance", "accumulated"],
     "cobalt": ["p", "dropping", "count"],
+    "cake": [],
     "red": [],
 }
+
+# What tc shows of a tin of CAKE, without what the kernel's hash does.
+OF_A_TIN = """thresh target interval pk_delay av_delay sp_delay backlog pkts bytes drops marks ack_drop sp_flows bk_flows
+    un_flows max_len quantum""".split()
+TINS = {
+    "besteffort": ["best_effort"],
+    "diffserv3": ["best_effort", "bulk", "voice"],
+    "diffserv4": ["best_effort", "bulk", "video", "voice"],
+}
+# The numbers of tc's words.
+DIFFSERV = ["diffserv3", "diffserv4", "diffserv8", "besteffort"]
+ISOLATION = """flowblind srchost dsthost hosts flows dual-srchost dual-dsthost triple-isolate""".split()
+FRAMING = ["noatm", "atm", "ptm"]
+ACK_FILTER = ["off", "on", "aggressive"]
 
 
 class Config(ctypes.Structure):
@@ -127,7 +182,8 @@ class Config(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_int64)
         for name in """limit_packets limit_bytes ecn target interval ce_threshold ce_ect1 mtu flows quantum limit
-        memory batch alpha beta max_burst mtu_time p_inc p_dec low high weight_log slope_log packet_ns""".split()
+        memory batch alpha beta max_burst mtu_time p_inc p_dec low high weight_log slope_log packet_ns
+        rate rtt diffserv isolation overhead mpu framing header ingress wash ack_filter autorate""".split()
     ]
 
 
@@ -140,20 +196,50 @@ class Outcome(ctypes.Structure):
         ("drops", ctypes.c_int64),
         ("used", ctypes.c_int64),
         ("dropped", ctypes.c_int64 * 4096),
-        ("signals", ctypes.c_double * 4),
+        ("not_before", ctypes.c_int64),
+        ("signals", ctypes.c_double * 80),
     ]
+
+
+class Description(ctypes.Structure):
+    """Likewise."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in "flow dscp protocol source destination data number flags has_stamps".split()),
+        ("stamps", ctypes.c_int64 * 2),
+        ("blocks", ctypes.c_int64 * 6),
+    ]
+
+    @classmethod
+    def of(cls, packet: dict[str, Any]) -> Description:
+        """What CAKE reads of a packet besides its size."""
+        hosts, ack = packet.get("hosts", {}), packet.get("ack", {})
+        blocks = [number for block in ack.get("blocks", []) for number in block] or [0] * 6
+        return cls(
+            flow=packet.get("flow", 0),
+            dscp=packet.get("dscp", 0),
+            protocol=packet.get("protocol", 6) if ack else 17,
+            source=hosts.get("source", 0),
+            destination=hosts.get("destination", 0),
+            data=ack.get("data", 0),
+            number=ack.get("number", 0),
+            flags=ack.get("flags", 0),
+            has_stamps="stamps" in ack,
+            stamps=(ctypes.c_int64 * 2)(*ack.get("stamps", [0, 0])),
+            blocks=(ctypes.c_int64 * 6)(*blocks),
+        )
 
 
 def cut(text: str, name: str) -> str | None:
     """The definition of a function, a structure, a type, a macro, an enumeration (by its first name) or a table."""
     word = re.escape(name)
     forms = [
-        rf"^(?:static|bool|void|int|u32)\b[^\n;{{}}()]*\b{word}\([^;{{}}]*\)\n\{{\n.*?^\}}\n",
+        rf"^(?:static|bool|void|int|u32)\b[^\n;{{}}()]*\n?[^\n;{{}}()]*\b{word}\([^;{{}}]*\)\n\{{\n.*?^\}}\n",
         rf"^struct {word} \{{\n.*?^\}};",
         rf"^typedef [^;]*\b{word}\b[^;]*;",
         rf"^#[ \t]*define {word}\b(?:[^\n]*\\\n)*[^\n]*\n",
-        rf"^enum \{{\s*{word}\b[^}}]*\}};",
-        rf"^static [^\n;(){{]*\b{word}\[[^;]*;",
+        rf"^enum (?:\{{\s*{word}\b|{word} \{{)[^}}]*\}};",
+        rf"^static [^\n;(){{]*\b{word}(?:\[| [^\n;(){{]*=)[^;]*;",
     ]
     found = (re.search(form, text, re.M | re.S) for form in forms)
     return next((match.group(0) + "\n" for match in found if match), None)
@@ -163,23 +249,25 @@ class Missing(Exception):
     """The source has not what is asked of it."""
 
 
-def translation_unit(source: Path, algorithm: str) -> str:
+def translation_unit(source: Path, algorithm: str, cuts: dict[str, str], before: list[Path], glue: Path) -> str:
     """All that is cut for an algorithm, between the stand-ins and the glue."""
-    parts = [f"#define KERNEL_{algorithm.upper().replace('-', '_')}\n", (HERE / "stand_ins.h").read_text()]
-    for path, names in CUTS[algorithm].items():
+    parts = [f"#define KERNEL_{algorithm.upper().replace('-', '_')}\n", *(path.read_text() for path in before)]
+    for path, names in cuts.items():
         text = (source / path).read_text(errors="replace")
         for word in names.split():
             name, _, here = word.rstrip("?").partition("=")
             part = cut(text, name)
             if part is None and not word.endswith("?"):
                 raise Missing(f"{source / path} has no {name}: this kernel is unknown here, mend CUTS in {__file__}")
+            if part and word.endswith("?"):
+                parts.append(f"#define HAS_{name}\n")
             parts.append(re.sub(rf"\b{name}\b", here, part) if part and here else part or "")
-    return "\n".join([*parts, (HERE / "glue.c").read_text()])
+    return "\n".join([*parts, glue.read_text()])
 
 
 def unpacked(archive: Path, folder: Path) -> Path:
     """The files that are needed of an archive, in a folder."""
-    paths = {path for files in CUTS.values() for path in files} | {"Makefile"}
+    paths = {path for cuts in (CUTS, shapers.CUTS) for files in cuts.values() for path in files} | {"Makefile"}
     with tarfile.open(archive) as all_of_it:
         for member in all_of_it:
             _, _, path = member.name.removeprefix("./").partition("/")
@@ -237,7 +325,7 @@ def configured(header: dict[str, Any]) -> Config:
     config.limit_bytes = integer(size, 0) if "bytes" in size else 1 << 30
     config.ecn = header["ecn"]
     algorithm = header["algorithm"]
-    if algorithm != "red":
+    if algorithm not in ("red", "cake"):
         config.target = ns(p["target"])
     if algorithm in ("codel", "fq-codel"):
         config.interval = ns(p["interval"])
@@ -254,6 +342,14 @@ def configured(header: dict[str, Any]) -> Config:
         config.interval = ns(p["interval"])
         config.mtu_time = (8 * integer(p["mtu"], 0) * SECOND + link["rate_bps"] // 2) // link["rate_bps"]
         config.p_inc, config.p_dec = round(p["p_inc"] * 2**32), round(p["p_dec"] * 2**32)
+    elif algorithm == "cake":
+        config.rate = int(p["bandwidth"] or 0) // 8
+        config.rtt = ns(p["rtt"])
+        config.diffserv, config.isolation = DIFFSERV.index(p["diffserv"]), ISOLATION.index(p["isolation"])
+        config.overhead, config.mpu = integer(p["overhead"], 0), integer(p["mpu"], 0)
+        config.framing, config.ack_filter = FRAMING.index(p["framing"]), ACK_FILTER.index(p["ack_filter"])
+        config.header = 14 if p["layer"] == "ethernet" else 0
+        config.ingress, config.wash, config.autorate = p["ingress"], p["wash"], p["autorate_ingress"]
     elif algorithm == "red":
         config.low, config.high = integer(p["min_th"], 0), integer(p["max_th"], 0)
         config.weight_log = log2(1 / p["weight"])
@@ -275,6 +371,9 @@ def answer(folder: str) -> None:
     kernel = ctypes.CDLL(f"{folder}/{algorithm}.so")
     kernel.kernel_start(ctypes.byref(configured(header)))
     say({"ready": True})
+    signals = SIGNALS[algorithm]
+    if header["parameters"].get("statistics"):
+        signals = [f"{tin}_{name}" for tin in TINS[header["parameters"]["diffserv"]] for name in OF_A_TIN]
     for line in sys.stdin:
         event = json.loads(line)
         given = event.get("draws", [])
@@ -285,6 +384,8 @@ def answer(folder: str) -> None:
         if what == "enqueue":
             packet = event["packet"]
             ecn = ("notect", "ect1", "ect0", "ce").index(packet.get("ecn", "notect"))
+            if algorithm == "cake":
+                kernel.kernel_describe(ctypes.byref(Description.of(packet)))
             place = (ctypes.c_int64(packet["id"]), ctypes.c_int64(packet["bytes"]), ecn, event.get("queue", 0))
             kernel.kernel_enqueue(now, *place, *draws, ctypes.byref(out))
         else:
@@ -298,19 +399,27 @@ def answer(folder: str) -> None:
             reply["marked"] = bool(out.marked)
             if out.id >= 0:
                 reply["sent"] = out.id
-        if SIGNALS[algorithm]:
-            reply["signals"] = dict(zip(SIGNALS[algorithm], out.signals))
+            elif algorithm == "cake" and out.not_before >= 0:
+                reply["not_before"] = out.not_before
+        if signals:
+            reply["signals"] = dict(zip(signals, out.signals))
         say(reply)
 
 
 # ---- The test. ----
 
 
+def unknown(source: Path) -> dict[str, str]:
+    """Algorithms that this kernel has in a form that the glue does not know, and why."""
+    text = (source / "net/sched/sch_cake.c").read_text(errors="replace")
+    return {"cake": "its configuration is apart, for cake_mq"} if "struct cake_sched_config {" in text else {}
+
+
 def compiled(source: Path, folder: Path) -> None:
     """A library for each algorithm."""
-    for algorithm in CUTS:
+    for algorithm in CUTS.keys() - unknown(source).keys():
         text = folder / f"{algorithm}.c"
-        text.write_text(translation_unit(source, algorithm))
+        text.write_text(translation_unit(source, algorithm, CUTS[algorithm], [HERE / "stand_ins.h"], HERE / "glue.c"))
         compiler = shlex.split(os.environ.get("CC", "cc"))
         flags = ["-std=gnu11", "-O1", "-w", "-fno-strict-aliasing", "-shared", "-fPIC", "-o"]
         subprocess.run([*compiler, *flags, str(folder / f"{algorithm}.so"), str(text)], check=True)
@@ -340,6 +449,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", help="the kernel's source: a folder, or an archive")
     parser.add_argument("--quell", default="cargo run --quiet --bin quell --", help="the command (cargo run ...)")
+    parser.add_argument("--shapers", help="the program of crates/queue/examples/shapers.rs (built by cargo)")
+    parser.add_argument("--only-shapers", action="store_true", help="tbf and htb, and not the vectors")
     args = parser.parse_args()
     source = found(args.source)
     lacks = "a kernel's source (conformance/linux/get.sh)" if source is None else "a C compiler"
@@ -351,11 +462,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         if source.is_file():
             source = unpacked(source, Path(scratch) / "source")
+        if args.only_shapers:
+            return shaped(source, Path(scratch), args.shapers)
         try:
             compiled(source, Path(scratch))
         except (Missing, OSError, subprocess.CalledProcessError) as error:
             sys.exit(f"linux: {error}")
         vectors = vectors_of(source)
+        for algorithm, why in unknown(source).items():
+            print(f"linux: {algorithm} is not tested: {why}")
+            vectors = {name: may for name, may in vectors.items() if not name.startswith(algorithm + "/")}
         asked = [f"--vector={name}" for name in vectors]
         command = [*shlex.split(args.quell), "conformance", "run", "--format", "json", *asked, "--"]
         adaptor = [sys.executable, str(Path(__file__).resolve()), "answer", scratch]
@@ -366,6 +482,28 @@ def main() -> None:
         if wrong:
             sys.exit("linux: the queues of Linux " + version(source) + " differ:\n" + "\n".join(wrong))
         print(f"linux: {len(vectors)} vectors agree with Linux {version(source)}")
+        shaped(source, Path(scratch), args.shapers)
+
+
+def built_shapers() -> str:
+    """The program that runs Quell's shapers."""
+    command = "cargo build --quiet --locked --package quell-queue --example shapers --message-format json".split()
+    ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    made = (json.loads(line).get("executable") for line in ran.stdout.splitlines())
+    return next(path for path in made if path)
+
+
+def shaped(source: Path, folder: Path, quell: str | None) -> None:
+    """Shapers and trees against tbf and htb."""
+    try:
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        linux = shapers.programs(source, folder, translation_unit, compiler)
+        count, wrong = shapers.compare(linux, [quell or built_shapers()])
+    except (Missing, OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        sys.exit(f"linux: {error}")
+    if wrong:
+        sys.exit("linux: the shapers of Linux " + version(source) + " differ:\n" + "\n".join(wrong))
+    print(f"linux: {count} runs of tbf and htb agree with Linux {version(source)}")
 
 
 if __name__ == "__main__":

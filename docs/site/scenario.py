@@ -19,13 +19,20 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/scenario.md"
 SCHEMA: dict[str, Any] = json.loads((ROOT / "scenarios/schema.json").read_text())
 DEFS: dict[str, Any] = SCHEMA["$defs"]
-# A table that is one of the forms of a value gets a name as others have, and so a section.
-for _name, _form in [
-    (name, form) for name in list(DEFS) for form in DEFS[name].get("anyOf", []) if "properties" in form
-]:
-    DEFS[f"{_name} as a table"] = dict(_form)
-    _form.clear()
-    _form["$ref"] = f"#/$defs/{_name} as a table"
+# A table that is one of the forms of a value gets a name as others have, and so a section; several share it.
+for _name in list(DEFS):
+    _forms = [form for form in DEFS[_name].get("anyOf", []) if "properties" in form]
+    if not _forms:
+        continue
+    _table = dict(_forms[0])
+    for _form in _forms[1:]:
+        _table["properties"] = {**_table["properties"], **_form["properties"]}
+        _table["required"] = [key for key in _table.get("required", []) if key in _form.get("required", [])]
+        _table["description"] = f"{_table['description']} Or: {_form['description']}"
+    DEFS[f"{_name} as a table"] = _table
+    for _form in _forms:
+        _form.clear()
+        _form["$ref"] = f"#/$defs/{_name} as a table"
 
 
 HEAD = """\

@@ -226,7 +226,7 @@ fn traffic(u: &mut Unstructured) -> arbitrary::Result<Option<(LogHeader, Vec<Ent
                     hosts: Hosts { source: h.hosts.0, destination: h.hosts.1 },
                 };
                 let mut packet = Packet::new(numbers[i], h.bytes.into(), header);
-                (packet.number, packet.delay) = (numbers[i], more.into());
+                (packet.number, packet.tag) = (numbers[i], more.into());
                 numbers[i] += 1;
                 // What happens before it comes first; its own transmission may begin at the same time.
                 lines[i].run(now, &mut listener);

@@ -455,6 +455,19 @@ test("further seeds of a large study wait until they are asked for", async () =>
   runner.start();
   assert.equal(last().phase, "running");
   assert.equal(pool.begun.length, 4);
+  // The means of a table are those of the command to the last digit only if seeds are in the same order.
+  await pool.begun[3].end();
+  await pool.begun[4].end();
+  assert.deepEqual([pool.begun[4].job.label, pool.begun[4].job.seed], ["red", 3]);
+  assert.deepEqual(
+    by(last(), "red").finished.map((r) => r.seed),
+    [1, 3],
+  );
+  await pool.begun[2].end();
+  assert.deepEqual(
+    by(last(), "red").finished.map((r) => r.seed),
+    [1, 2, 3],
+  );
 });
 
 test("stop ends all at once and keeps what is finished; it goes on from there", async () => {

@@ -28,5 +28,8 @@ pub(super) fn line(aqm: AqmConfig, rate: BitRate, packets: u32) -> LineConfig {
         ecn: true,
         seed: 1,
         aqm,
+        shaper: None,
+        classes: None,
+        behind: None,
     }
 }

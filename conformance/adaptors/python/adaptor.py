@@ -1161,6 +1161,31 @@ class CakeQueue:
         self.source = self.destination = 0
 
 
+def is_after(a, b):
+    """Whether a number of TCP comes after another; they wrap."""
+    return 0 < (a - b) % (1 << 32) < 1 << 31
+
+
+def blocks(ack):
+    return [(start, end) for start, end in ack.get("blocks", []) if start != end]
+
+
+def covered(ack, later):
+    """Whether the later acknowledgment says all that a pure one says, and more."""
+    pure = not ack.get("data", 0) and not ack.get("flags", 0) & ~0xC0
+    stamps = zip(ack.get("stamps", []), later.get("stamps", [0, 0]))
+    number = ack["number"]
+    if not pure or is_after(number, later["number"]) or any(is_after(a, b) for a, b in stamps):
+        return False
+    own, others = blocks(ack), blocks(later)
+    for start, end in own:
+        within = any(not is_after(a, start) and not is_after(end, b) for a, b in others)
+        if is_after(number, start) or not within:
+            return False
+    sizes = [sum((end - start) % (1 << 32) for start, end in some) for some in (own, others)]
+    return sizes[1] > sizes[0] or later["number"] != number
+
+
 class Tin:
     """Packets of one priority: their queues, their hosts, and the lists of whose turn it is."""
 
@@ -1168,7 +1193,7 @@ class Tin:
         """Without a rate nothing is shaped."""
         self.base, self.weight = base, 1024 >> shift
         self.threshold = rate and max(rate >> shift, 1)
-        frame = wire_time(1514, self.threshold) if rate else 0
+        self.frame = frame = wire_time(1514, self.threshold) if rate else 0
         rtt = round(params["rtt"] * SECOND)
         usual = rtt // 20
         self.target = max(usual, frame * 3 // 2)
@@ -1179,7 +1204,7 @@ class Tin:
         self.sides = [(Sets(1024), [0] * 1024) for _ in range(2)]
         # The third list has empty queues whose COBALT has not come to rest.
         self.new, self.old, self.aging = [], [], []
-        self.packets = self.clock = self.deficit = 0
+        self.packets = self.clock = self.deficit = self.bulk = 0
 
     def queue(self, place):
         if place not in self.queues:
@@ -1201,6 +1226,7 @@ class Tin:
         """Only queues that have used up a turn, or wait for another, count for their hosts."""
         if queue.bulk != bulk:
             queue.bulk = bulk
+            self.bulk += 1 if bulk else -1
             for (_, counts), host in zip(self.sides, (queue.source, queue.destination)):
                 counts[host] += 1 if bulk else -1
 
@@ -1239,13 +1265,30 @@ class Cake(Several):
         p = self.params
         if p["memory_limit"] is not None:
             raise Unsupported("a memory limit")
+        if p["autorate_ingress"]:
+            raise Unsupported("an estimate of the rate")
+        if p["queues"] > 1:
+            raise Unsupported("several queues of a card")
         # Without a key the reference draws one: which queues and hosts meet is then not known, and here few do.
         self.key = p["hash_key"] or 0
         self.shaped = p["bandwidth"] is not None
         self.rate = p["bandwidth"]
         shifts = self.SHIFTS[p["diffserv"]]
         self.tins = [Tin(t * p["flows"], self.rate, shift, p) for t, shift in enumerate(shifts)]
-        self.clock = self.turn = self.overflows = 0
+        self.clock = self.failsafe = self.turn = self.overflows = 0
+
+    def held(self):
+        """The time before which the shaper sends nothing."""
+        return min(self.clock, self.failsafe) if self.params["ingress"] else self.clock
+
+    def advance(self, now, tin, wire, sent):
+        """A packet moves the clocks: one that is sent, and of arrivals that are shaped one that is dropped."""
+        if self.shaped:
+            time = wire_time(wire, tin.threshold)
+            tin.clock = tin.clock + time if tin.clock < now else max(tin.clock, now + time)
+            time = wire_time(wire, self.rate)
+            self.clock += time
+            self.failsafe += time + time // 2 if sent else 0
 
     def packets(self):
         return sum(tin.packets for tin in self.tins)
@@ -1310,6 +1353,37 @@ class Cake(Several):
         tin.packets -= 1
         return arrived, packet
 
+    def filtered(self, now, tin, queue, arrival):
+        """Drops an acknowledgment that the arrival makes superfluous."""
+        kind, ack = self.params["ack_filter"], arrival.get("ack")
+        if kind == "off" or ack is None:
+            return []
+        first = place = None
+        for place, (_, one) in enumerate(queue.waiting):
+            if "ack" not in one or one.get("flow", 0) != arrival.get("flow", 0):
+                continue
+            flags = one["ack"].get("flags", 0) & 0xC0
+            if first is not None and first[1] != flags:
+                first = None
+            if covered(one["ack"], ack):
+                if first is not None:
+                    break
+                first = place, flags
+        else:
+            # A single one: it has to be the last that waits, and the arrival the next to say what its flags do.
+            if kind != "aggressive" or first != (place, ack.get("flags", 0) & 0xC0):
+                return []
+        if first is None:
+            return []
+        gone = queue.waiting[first[0]][1]
+        del queue.waiting[first[0]]
+        queue.bytes -= gone["bytes"]
+        self.bytes -= gone["bytes"]
+        tin.packets -= 1
+        if self.params["ingress"]:
+            self.advance(now, tin, self.on_wire(gone["bytes"]), sent=False)
+        return [gone["id"]]
+
     def make_room(self, now, mine, packet):
         """Drops from the fattest queues until an arrival fits; None if it is the arrival that has to go."""
         gone = []
@@ -1322,6 +1396,9 @@ class Cake(Several):
             )
             self.overflows += 1
             fat.cobalt.full(now)
+            if self.params["ingress"]:
+                victim = fat.waiting[0][1] if fat.waiting else packet
+                self.advance(now, tin, self.on_wire(victim["bytes"]), sent=False)
             if not fat.waiting:
                 return gone, False
             gone.append(self.remove(tin, fat)[1]["id"])
@@ -1336,8 +1413,8 @@ class Cake(Several):
 
     def enqueue(self, now, packet):
         tin, queue = self.classify(packet)
-        if self.packets() == 0:
-            self.clock = max(self.clock, now)
+        if self.packets() == 0 and self.clock < now:
+            self.clock = self.failsafe = now
         if tin.packets == 0:
             tin.clock = max(tin.clock, now)
         tin.packets += 1
@@ -1345,7 +1422,9 @@ class Cake(Several):
             tin.activate(queue, tin.share(queue, self.params["isolation"], self.draws))
         elif queue.list is tin.old and not queue.waiting:
             tin.count(queue, True)
+        filtered = self.filtered(now, tin, queue, packet)
         dropped, fits = self.make_room(now, queue, packet)
+        dropped = filtered + dropped
         if not fits:
             tin.packets -= 1
             return {"verdict": "dropped", "cause": "overflow", "dropped": dropped}
@@ -1370,12 +1449,13 @@ class Cake(Several):
                 tin.deficit += tin.weight
             self.turn = (self.turn + 1) % len(self.tins)
 
-    def next_queue(self, now, ages):
-        """A queue of the third list `ages` first. Then DRR++: new queues before old ones; who has used up its turn waits."""
+    def next_queue(self, now, ages, stays=None):
+        """A queue of the third list of the first tin `ages`. Then DRR++: new queues before old ones; who has used up its
+        turn waits. After a drop that has moved the clocks the tin `stays`, until a queue of it is empty."""
         while True:
-            tin = self.pick(now)
-            if ages and tin.aging:
-                ages = False
+            tin = stays or self.pick(now)
+            first, ages = ages, False
+            if first and tin.aging:
                 tin.put_by(tin.aging[0], now)
                 continue
             queue = (tin.new or tin.old)[0]
@@ -1392,26 +1472,34 @@ class Cake(Several):
                 tin.count(queue, False)
                 tin.take_head()
                 tin.put_by(queue, now)
+                if stays and self.shaped and self.held() > now:
+                    return None
+                stays = None
 
     def dequeue(self, now):
-        dropped = []
+        dropped, stays, ingress = [], None, self.params["ingress"]
         while self.packets() > 0:
-            if self.shaped and self.clock > now:
-                return {"not_before": self.clock, "dropped": dropped}
-            tin, queue = self.next_queue(now, ages=not dropped)
+            held = self.shaped and not stays and self.held() > now
+            found = None if held else self.next_queue(now, not dropped, stays)
+            if found is None:
+                return {"not_before": self.held(), "dropped": dropped}
+            tin, queue = found
             arrived, packet = self.remove(tin, queue)
             last, capable = not queue.waiting, self.capable(packet)
-            verdict = queue.cobalt.decide(now, now - arrived, tin.over, last, capable, self.draws)
-            if verdict == "drop" or (verdict and not capable):
+            over = max(tin.over, 2 * tin.bulk * tin.frame) if ingress else tin.over
+            verdict = queue.cobalt.decide(now, now - arrived, over, last, capable, self.draws)
+            drops = verdict == "drop" or (verdict and not capable)
+            if drops:
                 dropped.append(packet["id"])
-                continue
+                if not ingress:
+                    continue
+                stays = tin
             wire = self.on_wire(packet["bytes"])
             queue.credits -= wire
             tin.deficit -= wire
-            if self.shaped:
-                time = wire_time(wire, tin.threshold)
-                tin.clock = tin.clock + time if tin.clock < now else max(tin.clock, now + time)
-                self.clock += wire_time(wire, self.rate)
+            self.advance(now, tin, wire, not drops)
+            if drops:
+                continue
             return {"sent": packet["id"], "marked": bool(verdict) and self.is_new_mark(packet), "dropped": dropped}
         return {"dropped": dropped}
 

@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamValue;
 use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
-use quell_sim::network::{FlowSpec, Traffic};
+use quell_sim::network::{FlowSpec, Impairments, Traffic};
 use quell_tcp::{CongestionControl, Growth};
 use quell_theory::rules::design::Design;
 use quell_theory::{Class, Congestion, Coupling, FluidNetwork, Scalables, Signal, TheoryError};
@@ -121,16 +121,39 @@ fn see(
     plugins: &Plugins,
 ) -> Result<Bottleneck, ScenarioError> {
     let s = &point.scenario;
-    let LinkAt { link, rate, algorithms, ecn, changes } = point.link_at(link_name, time, plugins)?;
+    let LinkAt { link, rate, algorithms, ecn, changes, classes, cell, wifi } =
+        point.link_at(link_name, time, plugins)?;
+    if cell {
+        let rule = format!(
+            "the link {link_name} has a cell, each user with a queue of its own, and the fluid models have one queue; leave \
+             the cell out, and set the link's rate to what a user gets"
+        );
+        return Err(point.refuse(rule));
+    }
+    if classes {
+        let rule = format!(
+            "the link {link_name} has classes, each leaf with a queue of its own, and the fluid models have one queue; leave \
+             classes out, and set the link's rate to that of the class to analyze"
+        );
+        return Err(point.refuse(rule));
+    }
+    if wifi {
+        let rule = format!(
+            "the link {link_name} is a channel of Wi-Fi, whose capacity depends on who sends, and the fluid models have a \
+             constant one; leave wifi out, and set the link's rate to what the channel carries"
+        );
+        return Err(point.refuse(rule));
+    }
     let capacity = rate.packets_per_sec(link.mean_packet);
     // A packet also takes its own transmission time.
     let transmission = 1.0 / capacity;
     let mut senders: Vec<Sender> = Vec::new();
-    let (mut others, mut later) = (0_usize, 0_usize);
+    let (mut others, mut later, mut gathers) = (0_usize, 0_usize, false);
     let end = Time::ZERO + s.duration;
     for (spec, fact) in &point.flows_at(link_name, time, seed)? {
         let comes_or_goes = fact.start > time || fact.stop.is_some_and(|stop| stop > time && stop < end);
         later += usize::from(is_long_lived(spec, fact) && comes_or_goes);
+        gathers |= fact.bulk && matches!(&spec.traffic, Traffic::Tcp { tcp, .. } if tcp.gro.is_some());
         match &spec.traffic {
             Traffic::Tcp { tcp, .. } if fact.bulk && sends(fact, time) => senders.push(Sender {
                 law: tcp.congestion.show().to_string(),
@@ -173,6 +196,9 @@ fn see(
     if others > 0 {
         left_out.push(format!("{others} short-lived or unresponsive flows"));
     }
+    if gathers {
+        left_out.push("the acknowledgments that receivers save by gathering packets (gro)".to_string());
+    }
     let mut moves = Vec::new();
     if changes || s.flows.iter().flat_map(|f| &f.rtt_changes).any(|c| Time::ZERO + c.at > time) {
         moves.push("rates or delays".to_string());
@@ -187,6 +213,9 @@ fn see(
             moves.join(", ")
         ));
     }
+    left_out.extend(of_wires(point));
+    left_out.extend(of_shapers(point));
+    left_out.extend(of_handovers(point));
     let classes: Vec<Class> =
         kinds.iter().flat_map(|kind| grouped(kind.rtts.clone(), MOST_CLASSES / kinds.len())).collect();
     let scalables = kinds.get(1).map(|second| Scalables {
@@ -203,6 +232,34 @@ fn see(
         scalables,
     };
     Ok(Bottleneck { name: link_name.to_string(), link, algorithms, network, left_out })
+}
+
+/// What wires do to packets, and on which links.
+fn of_wires(point: &Point) -> Vec<String> {
+    let wires = point.wires();
+    let say = |what: &str, such: fn(&Impairments) -> bool| {
+        let on: Vec<&str> =
+            wires.iter().filter(|wire| such(&wire.impairments)).map(|wire| wire.name.as_str()).collect();
+        (!on.is_empty()).then(|| format!("{what} on the wires of {}", on.join(", ")))
+    };
+    let losses = say("losses", |wire| !wire.loss.is_none());
+    let jitter = say("jitter", |wire| wire.jitter.is_some());
+    let copies = say("copies of packets", |wire| wire.duplicate > 0.0);
+    [losses, jitter, copies].into_iter().flatten().collect()
+}
+
+/// The handovers of links. The models have the delays that paths have at least.
+fn of_handovers(point: &Point) -> Option<String> {
+    let wires = point.wires();
+    let on: Vec<&str> = wires.iter().filter(|wire| wire.handed_over).map(|wire| wire.name.as_str()).collect();
+    (!on.is_empty()).then(|| format!("the handovers of {}", on.join(", ")))
+}
+
+/// The bursts of shapers, beyond the rate that the models have.
+fn of_shapers(point: &Point) -> Option<String> {
+    let wires = point.wires();
+    let on: Vec<&str> = wires.iter().filter(|wire| wire.shaped).map(|wire| wire.name.as_str()).collect();
+    (!on.is_empty()).then(|| format!("the bursts of the shapers of {}", on.join(", ")))
 }
 
 /// A long-lived flow.
@@ -400,6 +457,78 @@ think = "500 ms"
         let study = Study::parse(MIXED, "mixed.toml", &Plugins::new()).unwrap();
         let time = Time::ZERO + Duration::from_secs(seconds);
         Bottleneck::of_point(&study.points[0], None, Some(time), 1, &Plugins::new()).unwrap()
+    }
+
+    #[test]
+    fn what_wires_do_is_left_out_and_said() {
+        let keys = "delay = \"10 ms\"\nreverse = { loss = { mean = 0.1, burst = 3 }, duplicate = 0 }\njitter = { size = \"1 ms\" \
+                    }\nduplicate = 0.1\n";
+        assert!(MIXED.contains("delay = \"10 ms\"\n"));
+        let text = MIXED.replace("delay = \"10 ms\"\n", keys);
+        let study = Study::parse(&text, "mixed.toml", &Plugins::new()).unwrap();
+        let seen = Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new()).unwrap();
+        let wires: Vec<&String> = seen.left_out.iter().filter(|left| left.contains("wires")).collect();
+        assert_eq!(
+            wires,
+            [
+                "losses on the wires of reverse",
+                "jitter on the wires of bottleneck, reverse",
+                "copies of packets on the wires of bottleneck"
+            ]
+        );
+    }
+
+    /// A channel of Wi-Fi has no capacity that the models could have.
+    #[test]
+    fn channels_are_refused() {
+        let wifi = "delay = \"10 ms\"\nwifi = { stations = [{ name = \"all\", rate = \"8 Mbit/s\" }] }\n";
+        let text = MIXED.replace("delay = \"10 ms\"\n", wifi);
+        let text = text.replace("changes = [{ at = \"50 s\", rate = \"4 Mbit/s\" }]", "");
+        let study = Study::parse(&text, "mixed.toml", &Plugins::new()).unwrap();
+        let refused = Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new());
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("channel of Wi-Fi") && refused.contains("leave wifi out"), "{refused}");
+    }
+
+    /// The rate is the shaper's, and the models say that they leave out its bursts. Classes they do not have.
+    #[test]
+    fn shapers_are_slower_links_and_classes_are_refused() {
+        let with = |key: &str| {
+            let text = MIXED.replace("delay = \"10 ms\"\n", &format!("delay = \"10 ms\"\n{key}\n"));
+            let study = Study::parse(&text, "mixed.toml", &Plugins::new()).unwrap();
+            Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new())
+        };
+        let (free, shaped) =
+            (with("").unwrap(), with("shaper = { rate = \"1 Mbit/s\", burst = \"3 kB\" }").unwrap());
+        assert!(shaped.network.capacity < free.network.capacity);
+        assert_eq!(shaped.link.rate.bps(), 1_000_000);
+        let said = "the bursts of the shapers of bottleneck";
+        assert!(shaped.left_out.iter().any(|left| left == said), "{:?}", shaped.left_out);
+        assert!(!free.left_out.iter().any(|left| left.contains("shapers")));
+        let refused = with("classes = [{ name = \"all\" }]").unwrap_err().to_string();
+        assert!(
+            refused.contains("bottleneck has classes") && refused.contains("leave classes out"),
+            "{refused}"
+        );
+    }
+
+    /// Handovers are left out, and the models say so. Users of a cell they do not have.
+    #[test]
+    fn handovers_are_left_out_and_cells_are_refused() {
+        let with = |key: &str| {
+            let text = MIXED.replace("delay = \"10 ms\"\n", &format!("delay = \"10 ms\"\n{key}\n"));
+            let study = Study::parse(&text, "mixed.toml", &Plugins::new()).unwrap();
+            Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new())
+        };
+        let handed =
+            with("handovers = { every = \"2 s\", delay = { uniform = [\"0 ms\", \"20 ms\"] } }").unwrap();
+        let said = "the handovers of bottleneck, reverse";
+        assert!(handed.left_out.iter().any(|left| left == said), "{:?}", handed.left_out);
+        let refused = with("cell = { users = [{ name = \"all\" }] }").unwrap_err().to_string();
+        assert!(
+            refused.contains("bottleneck has a cell") && refused.contains("leave the cell out"),
+            "{refused}"
+        );
     }
 
     #[test]

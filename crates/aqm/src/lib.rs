@@ -51,8 +51,8 @@ pub mod tc;
 #[cfg(feature = "catalog")]
 pub use catalog::algorithms::*;
 pub use contract::{
-    Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Hosts, Lanes, LanesCtx, Link, Next,
-    PacketMeta, Probe, QueueView, Transport, Verdict, Victim,
+    Acknowledgment, Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Hosts, Lanes, LanesCtx,
+    Link, Next, PacketMeta, Probe, QueueView, Transport, Verdict, Victim,
 };
 #[cfg(feature = "catalog")]
 pub use params::ParamError;

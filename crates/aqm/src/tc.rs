@@ -34,8 +34,6 @@ impl core::fmt::Display for Answer {
 use Answer::{Link, Says, Write};
 
 const NO_OFFLOAD: Answer = Says("packets come one by one here, as with split_gso: leave it out");
-const NO_ACK_FILTER: Answer =
-    Says("acknowledgments are not filtered here, as with no-ack-filter: leave it out");
 const NO_PRESET: Answer =
     Says("not in this version; diffserv = \"diffserv4\" has the most tins, \"besteffort\" one");
 const OF_THE_WEIGHT: Answer = Says(
@@ -118,7 +116,7 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     // CAKE.
     (&["flows"], "isolation", Write("isolation = \"flows\"")),
     (&["unlimited"], "isolation", Says("no bandwidth: leave it out")),
-    (&["autorate_ingress"], "isolation", Says("the rate is not estimated here: write bandwidth = \"20 Mbit/s\"")),
+    (&["autorate_ingress"], "isolation", Write("autorate_ingress = true")),
     (&["besteffort"], "isolation", Write("diffserv = \"besteffort\"")),
     (&["diffserv3"], "isolation", Write("diffserv = \"diffserv3\"")),
     (&["diffserv4"], "isolation", Write("diffserv = \"diffserv4\"")),
@@ -130,12 +128,17 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["dual_srchost"], "isolation", Write("isolation = \"dual-srchost\"")),
     (&["dual_dsthost"], "isolation", Write("isolation = \"dual-dsthost\"")),
     (&["triple_isolate"], "isolation", Write("isolation = \"triple-isolate\"")),
-    (&["nat", "nonat"], "isolation", Says("addresses are the hosts' own here, as with nonat: leave it out")),
-    (&["wash", "nowash"], "isolation", Says("a packet keeps its DSCP here, as with nowash: leave it out")),
-    (&["ack_filter", "ack_filter_aggressive", "no_ack_filter"], "isolation", NO_ACK_FILTER),
+    (&["nat"], "isolation", Says("hosts are those before their addresses are translated here, as with nat: leave it out")),
+    (&["nonat"], "isolation", Says("hosts behind one address are told apart here, as with nat; with isolation = \"flows\" \
+       nobody tells hosts apart")),
+    (&["wash"], "isolation", Write("wash = true")),
+    (&["nowash"], "isolation", Write("wash = false")),
+    (&["ack_filter"], "isolation", Write("ack_filter = \"on\"")),
+    (&["ack_filter_aggressive"], "isolation", Write("ack_filter = \"aggressive\"")),
+    (&["no_ack_filter"], "isolation", Write("ack_filter = \"off\"")),
     (&["fwmark"], "isolation", Says("tins go by DSCP alone here: leave it out")),
-    (&["ingress"], "isolation", Says("the shaper counts what it sends, as with egress: leave it out")),
-    (&["egress"], "isolation", Says("so it is: leave it out")),
+    (&["ingress"], "isolation", Write("ingress = true")),
+    (&["egress"], "isolation", Write("ingress = false")),
     (&["ptm"], "isolation", Write("framing = \"ptm\"")),
     (&["atm"], "isolation", Write("framing = \"atm\"")),
     (&["noatm"], "isolation", Write("framing = \"noatm\"")),

@@ -79,11 +79,11 @@ fn asked(stop: &AtomicBool, what: &'static str, signal: i32) {
 /// Listens to what asks this program to terminate. The end of its terminal does, too.
 #[cfg(unix)]
 fn listen_for_ends(stop: Arc<AtomicBool>) {
-    let mut signals = vec![SIGTERM];
     #[cfg(target_os = "linux")]
-    if !hang_ups_are_ignored() {
-        signals.push(signal_hook::consts::SIGHUP);
-    }
+    let hang_up = (!hang_ups_are_ignored()).then_some(signal_hook::consts::SIGHUP);
+    #[cfg(not(target_os = "linux"))]
+    let hang_up = None;
+    let signals = std::iter::once(SIGTERM).chain(hang_up);
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(signals) {
         std::thread::spawn(move || signals.forever().for_each(|_| asked(&stop, "terminated", SIGTERM)));
     }

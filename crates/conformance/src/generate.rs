@@ -10,8 +10,8 @@ use quell_aqm::params::AutoSize;
 use quell_aqm::pi_fixed::PiFixedParams;
 use quell_aqm::pie::PieParams;
 use quell_aqm::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, Lanes, LanesCtx, Next, PacketMeta, Probe, QueueView,
-    Rng, Seed, Transport, Victim,
+    Acknowledgment, Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, Lanes, LanesCtx, Next, PacketMeta,
+    Probe, QueueView, Rng, Seed, Transport, Victim,
 };
 use quell_queue::{Admission, Counters, Dequeued, DropPoint, Dropped, Host, Limit, Line, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::variants::{SEED, Variant, variants};
 use crate::vector::{
-    Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Vector, Verdict, What, plain,
+    Ack, Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Vector, Verdict, What, plain,
 };
 
 /// The course of a vector.
@@ -34,6 +34,8 @@ struct Course {
     ecn_in_turn: &'static [Ecn],
     /// Packets have all sizes, and not only that of the mean.
     sizes: bool,
+    /// Most packets acknowledge, and are small.
+    acks: bool,
     /// Eight flows of the same load, between [`HOSTS`].
     hosts: bool,
     /// Arrivals are at whole milliseconds, many at once.
@@ -59,6 +61,7 @@ const DROPS: Course = Course {
     ecn: &[],
     ecn_in_turn: &[],
     sizes: false,
+    acks: false,
     hosts: false,
     ticks: false,
     phases: PHASES,
@@ -86,6 +89,9 @@ const SLOW: Course = Course { name: "slow", rate: BitRate::from_bps(1_000_000), 
 
 /// Another for variants alone: flows of several hosts.
 const OF_HOSTS: Course = Course { name: "hosts", sizes: true, hosts: true, ..MARKS };
+
+/// Another for variants alone: acknowledgments of three flows, among data.
+const ACKS: Course = Course { name: "acks", acks: true, ..MARKS };
 
 /// Another for variants alone: packets take four milliseconds, and all times are whole ones, so that a delay is often
 /// exactly a threshold and an update comes between packets that came together.
@@ -121,7 +127,7 @@ const BURSTS: Course = Course {
 };
 
 /// The courses of variants alone.
-const OTHERS: &[Course] = &[SLOW, OF_HOSTS, TICKS, MARKED_TICKS, CLASSIC, SCALABLE, IN_TURN, BURSTS];
+const OTHERS: &[Course] = &[SLOW, OF_HOSTS, ACKS, TICKS, MARKED_TICKS, CLASSIC, SCALABLE, IN_TURN, BURSTS];
 
 const PHASES: &[(f64, u32)] =
     &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
@@ -282,8 +288,24 @@ impl Discipline for Tapped<Box<dyn Discipline>> {
     fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
         self.inner.is_crowded(lanes, pkt)
     }
+    fn filters(&self) -> bool {
+        self.inner.filters()
+    }
+    fn superfluous(
+        &self,
+        arrival: &Acknowledgment,
+        waiting: &mut dyn Iterator<Item = Option<Acknowledgment>>,
+    ) -> Option<usize> {
+        self.inner.superfluous(arrival, waiting)
+    }
+    fn on_superfluous(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        with_lanes!(self, cx, inner => inner.on_superfluous(cx, lane, pkt))
+    }
     fn lanes(&self) -> usize {
         self.inner.lanes()
+    }
+    fn washes(&self) -> bool {
+        self.inner.washes()
     }
     fn on_start(&mut self, now: Time) {
         self.inner.on_start(now);
@@ -364,6 +386,20 @@ impl quell_queue::Packet for Carried {
     fn hosts(&self) -> quell_aqm::Hosts {
         let Hosts { source, destination } = self.packet.hosts;
         quell_aqm::Hosts { source, destination }
+    }
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        let Ack { number, data, flags, stamps, blocks: [a, b, c] } = self.packet.ack?;
+        Some(Acknowledgment {
+            connection: 0,
+            number,
+            pure: data == 0 && flags & !Ack::ECN == 0,
+            flags: u32::from(flags & Ack::ECN),
+            stamps,
+            blocks: [a, b, c, [0; 2]],
+        })
+    }
+    fn wash(&mut self) {
+        self.packet.dscp = 0;
     }
     fn transport(&self) -> Transport {
         match self.packet.protocol {
@@ -661,6 +697,9 @@ fn gap(load: f64, course: &Course, rng: &mut Rng) -> Duration {
 }
 
 fn packet(course: &Course, ecn: &[Ecn], id: u32, rng: &mut Rng) -> Packet {
+    if course.acks {
+        return acknowledging(ecn, id, rng);
+    }
     let mut pick = |n: u32| (rng.uniform() * f64::from(n)) as u32;
     let bytes = match (course.sizes, pick(4)) {
         (false, _) => MEAN_PACKET.get(),
@@ -679,6 +718,45 @@ fn packet(course: &Course, ecn: &[Ecn], id: u32, rng: &mut Rng) -> Packet {
         dscp: if course.sizes { [0, 0, 10, 46, 1, 45, 8, 34][pick(8) as usize] } else { 0 },
         syn: pick(12) == 0,
         hosts: Hosts { source, destination },
+        ack: None,
+    }
+}
+
+/// A packet of a course of acknowledgments: they are those of three flows, and some carry data, duplicates, blocks of
+/// their own, or flags.
+fn acknowledging(ecn: &[Ecn], id: u32, rng: &mut Rng) -> Packet {
+    const SEGMENT: u32 = 1448;
+    let mut pick = |n: u32| (rng.uniform() * f64::from(n)) as u32;
+    let flow = pick(3);
+    // The numbers pass the largest one, and now and then one is that of a packet before.
+    let number = SEGMENT.wrapping_mul((id + 3 - pick(4)).wrapping_sub(80));
+    let block = |from: u32, segments: u32| {
+        let start = number.wrapping_add(from.wrapping_mul(SEGMENT));
+        [start, start.wrapping_add(segments * SEGMENT)]
+    };
+    let blocks = match pick(12) {
+        0 => [block(2, 1), block(5, 2 + pick(2)), [0; 2]],
+        1 | 2 => [block(2, 2 + pick(3)), [0; 2], [0; 2]],
+        // A duplicate.
+        3 => [block(0u32.wrapping_sub(2), 1), [0; 2], [0; 2]],
+        _ => [[0; 2]; 3],
+    };
+    let count = blocks.iter().filter(|block| block[0] != block[1]).count() as u64;
+    // One flow has no timestamps.
+    let stamps = (flow > 0).then(|| [id / 4, (id + pick(3)) / 4]);
+    let data = if pick(5) == 0 { SEGMENT - 100 } else { 0 };
+    let flags = [0, 0, 0, 0, 0, 0, 64, 64, 128, 192, 8, 1][pick(12) as usize];
+    let options = if stamps.is_some() { 12 } else { 0 } + if count > 0 { 4 + 8 * count } else { 0 };
+    Packet {
+        id,
+        bytes: 40 + options + u64::from(data),
+        flow,
+        ecn: if data > 0 { ecn[pick(ecn.len() as u32) as usize] } else { Ecn::NotEct },
+        protocol: 6,
+        dscp: 0,
+        syn: false,
+        hosts: Hosts::default(),
+        ack: Some(Ack { number, data, flags, stamps, blocks }),
     }
 }
 

@@ -143,11 +143,13 @@ fn words(algorithm: &str, what: What, linux: bool, front: bool) -> Option<&'stat
         }
         ("cake", Enqueue) => {
             "tc-cake(8), Høiland-Jørgensen et al. 2018: the tin of its DSCP, the queue of its flow or hosts \
-             (\"queue\"); a full buffer costs the queue with the most bytes the packet at its head, and its BLUE a step"
+             (\"queue\"); a full buffer costs the queue with the most bytes the packet at its head, and its BLUE a step; with \
+             ack_filter, an acknowledgment that a later one covers goes first"
         }
         ("cake", Dequeue) => {
             "Høiland-Jørgensen et al. 2018: the shaper's clock (section III.A), the tin within its threshold, DRR++ over \
-             the tin's queues with a turn of quantum / load of the packet's host, then COBALT of that queue"
+             the tin's queues with a turn of quantum / load of the packet's host, then COBALT of that queue; with ingress, drops \
+             move the clocks as packets do"
         }
         ("cake", _) => "Høiland-Jørgensen et al. 2018: a transmission has ended",
         ("red" | "red-fixed", _) => RED,

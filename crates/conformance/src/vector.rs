@@ -187,6 +187,38 @@ pub struct Packet {
     /// The hosts between which it travels; left out: nobody knows.
     #[serde(default, skip_serializing_if = "Hosts::are_unknown")]
     pub hosts: Hosts,
+    /// What it acknowledges, if it is a segment of TCP that does; left out: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack: Option<Ack>,
+}
+
+/// What a segment of TCP acknowledges, and how. Numbers wrap at 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ack {
+    /// The number below which everything has come.
+    pub number: u32,
+    /// Its bytes of data; left out: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub data: u32,
+    /// The flags of its header besides ACK: 64 is ECE, 128 is CWR; left out: none.
+    #[serde(default, skip_serializing_if = "is_zero_byte")]
+    pub flags: u8,
+    /// Its timestamp and the one that it echoes; left out: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<[u32; 2]>,
+    /// The begin and the end of each block of its SACK option, of which empty ones are none; left out: there are none.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub blocks: [[u32; 2]; 3],
+}
+
+impl Ack {
+    /// Its flags of ECN.
+    pub const ECN: u8 = 0xc0;
+}
+
+fn is_empty(blocks: &[[u32; 2]; 3]) -> bool {
+    *blocks == [[0; 2]; 3]
 }
 
 /// Hosts: numbers that tell them apart, 0 of one that nobody knows.

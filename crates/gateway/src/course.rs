@@ -1,20 +1,22 @@
-//! The course of a path: its rate and its delays change at times that are known before, and its wire loses
-//! packets.
+//! The course of a path: its rate, its delays and its wire change at times that are known before.
 
-use quell_aqm::Rng;
 use quell_units::{BitRate, Duration, Time};
 
 /// A change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// The line has this rate from then on; the packet in transmission keeps its own. At a rate of zero nothing is
     /// sent, and the algorithm keeps the rate that it knew.
     Rate(BitRate),
-    /// Packets with this [`Packet::delay`](crate::Packet::delay) whose transmission begins from then on have this delay.
+    /// Packets with this [`Packet::tag`](crate::Packet::tag) whose transmission begins from then on have this delay.
     Delay(u16, Duration),
+    /// The wire behind the line loses packets whose transmission begins from then on with this probability.
+    Loss(f64),
+    /// The wire itself has this delay, which bounds its jitter. [`Change::Delay`] changes that of packets.
+    Wire(Duration),
 }
 
-/// The changes of a path and the losses of its wire; by default none.
+/// The changes of a path; by default none.
 ///
 /// Changes happen at their own times, however late the relay wakes: departures before them are those of the old rate. So
 /// a simulation that has the same changes decides the same.
@@ -26,12 +28,11 @@ pub struct Course {
     done: usize,
     /// The time of the next one.
     next: Time,
-    loss: Option<(f64, Rng)>,
 }
 
 impl Default for Course {
     fn default() -> Self {
-        Course { changes: Vec::new(), done: 0, next: Time::MAX, loss: None }
+        Course { changes: Vec::new(), done: 0, next: Time::MAX }
     }
 }
 
@@ -40,13 +41,7 @@ impl Course {
     pub fn new(mut changes: Vec<(Time, Change)>) -> Self {
         changes.sort_by_key(|(time, _)| *time);
         let next = changes.first().map_or(Time::MAX, |c| c.0);
-        Course { changes, done: 0, next, loss: None }
-    }
-
-    /// The wire behind the line loses each packet with this probability, drawn when its transmission begins.
-    pub fn losing(mut self, probability: f64, rng: Rng) -> Self {
-        self.loss = (probability > 0.0).then_some((probability, rng));
-        self
+        Course { changes, done: 0, next }
     }
 
     /// The time of the next change; [`Time::MAX`] if none is left.
@@ -63,17 +58,11 @@ impl Course {
         Some(change)
     }
 
-    /// Draws whether the wire loses the packet whose transmission begins.
-    #[inline]
-    pub(crate) fn loses(&mut self) -> bool {
-        self.loss.as_mut().is_some_and(|(probability, rng)| rng.chance(*probability))
-    }
-
     /// The highest of its rates and `rate`.
     pub(crate) fn fastest(&self, rate: BitRate) -> BitRate {
         let rates = self.changes.iter().filter_map(|(_, change)| match change {
             Change::Rate(rate) => Some(*rate),
-            Change::Delay(..) => None,
+            _ => None,
         });
         rates.fold(rate, |most, rate| if rate.bps() > most.bps() { rate } else { most })
     }
@@ -82,7 +71,7 @@ impl Course {
     pub(crate) fn longest(&self, delay: Duration) -> Duration {
         let delays = self.changes.iter().filter_map(|(_, change)| match change {
             Change::Delay(_, delay) => Some(*delay),
-            Change::Rate(_) => None,
+            _ => None,
         });
         delays.fold(delay, Duration::max)
     }

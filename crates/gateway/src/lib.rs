@@ -9,6 +9,8 @@
 //! in `sys`, where the system calls are.
 #![deny(missing_docs)]
 
+mod behind;
+mod classes;
 pub mod commands;
 mod config;
 #[cfg(target_os = "linux")]
@@ -31,7 +33,9 @@ pub mod traffic;
 #[cfg(target_os = "linux")]
 pub mod wire;
 
-pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, observe};
+pub use behind::{BehindConfig, DeviationConfig, JitterConfig, LossConfig};
+pub use classes::{ClassConfig, ClassesConfig, Finder, Lead, LeadRule, LimitsConfig, ShaperConfig};
+pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, Waits, observe};
 pub use course::{Change, Course};
 pub use meter::Meter;
 pub use packet::Packet;

@@ -15,8 +15,10 @@ pub struct Meter {
     pub lateness: Histogram<u64>,
     /// Packets and bytes that were sent.
     pub sent: Tally,
-    /// Packets among them that the wire behind the line lost ([`Course`](crate::Course)).
+    /// Packets among them that the wire behind the line lost ([`BehindConfig`](crate::BehindConfig)).
     pub lost: u64,
+    /// Packets among them of which it made a copy.
+    pub copied: u64,
     /// The queue's counters at the end.
     pub counters: Counters,
 }
@@ -36,6 +38,7 @@ impl Meter {
             lateness: empty,
             sent: Tally::default(),
             lost: 0,
+            copied: 0,
             counters: Counters::default(),
         }
     }
@@ -74,7 +77,7 @@ impl Meter {
         self.lateness.reset();
         self.delay_sum_ns = 0;
         self.sent = Tally::default();
-        self.lost = 0;
+        (self.lost, self.copied) = (0, 0);
     }
 }
 

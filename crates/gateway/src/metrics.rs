@@ -124,7 +124,7 @@ struct PathSnapshot {
 /// A lane that has a name.
 #[derive(Debug)]
 struct LaneSnapshot {
-    name: &'static str,
+    name: Arc<str>,
     counters: Counters,
     packets: u64,
     bytes: u64,
@@ -132,16 +132,26 @@ struct LaneSnapshot {
 }
 
 impl LaneSnapshot {
-    fn new(name: &'static str) -> Self {
-        LaneSnapshot { name, counters: Counters::default(), packets: 0, bytes: 0, meter: Meter::new() }
+    /// Those that a line's queue has.
+    fn of(line: &Shaped) -> Vec<Self> {
+        names(line).map(LaneSnapshot::new).collect()
+    }
+
+    fn new(name: &str) -> Self {
+        LaneSnapshot {
+            name: name.into(),
+            counters: Counters::default(),
+            packets: 0,
+            bytes: 0,
+            meter: Meter::new(),
+        }
     }
 
     /// Those of a line whose configuration may have been exchanged, which allocates.
     fn fill(lanes: &mut Vec<Self>, line: &Shaped, meters: &[Meter]) {
         let queue = line.queue();
-        let names = queue.lane_names();
-        if !lanes.iter().map(|lane| lane.name).eq(names.iter().copied()) {
-            *lanes = names.iter().copied().map(LaneSnapshot::new).collect();
+        if !lanes.iter().map(|lane| &*lane.name).eq(names(line)) {
+            *lanes = LaneSnapshot::of(line);
         }
         for (i, (to, meter)) in lanes.iter_mut().zip(meters).enumerate() {
             to.counters = queue.lane_counters(i).unwrap_or_default();
@@ -152,6 +162,12 @@ impl LaneSnapshot {
             (to.meter.delay_sum_ns, to.meter.sent) = (meter.delay_sum_ns, meter.sent);
         }
     }
+}
+
+/// The names of a line's lanes.
+fn names(line: &Shaped) -> impl Iterator<Item = &str> {
+    let queue = line.queue();
+    (0..queue.lane_count()).map(|lane| queue.lane_name(lane).unwrap_or_default())
 }
 
 #[derive(Debug)]
@@ -200,9 +216,7 @@ impl PathSnapshot {
         PathSnapshot {
             line: path.config().map(LineSnapshot::new),
             meter: Meter::new(),
-            lanes: path.line().map_or_else(Vec::new, |line| {
-                line.queue().lane_names().iter().copied().map(LaneSnapshot::new).collect()
-            }),
+            lanes: path.line().map_or_else(Vec::new, LaneSnapshot::of),
             signals: Vec::with_capacity(SIGNALS),
             shadows: path.shadows().iter().map(shadow).collect(),
         }

@@ -23,8 +23,9 @@ pub struct Packet {
     pub header: Header,
     /// It was marked here: its ECN field becomes CE when it leaves.
     pub marked: bool,
-    /// The number of its delay among those of the path: the low 16 bits of its source address, where these choose.
-    pub delay: u16,
+    /// What chooses its delay among those of the path and its class: on a wire the low 16 bits of its source address, on a
+    /// router those of the firewall's mark.
+    pub tag: u16,
     /// The lane of its queue in which it waits; 0 where there is one.
     pub lane: u16,
 }
@@ -32,7 +33,7 @@ pub struct Packet {
 impl Packet {
     /// A packet that has just arrived.
     pub fn new(handle: u32, bytes: u32, header: Header) -> Self {
-        Packet { handle, kept: 0, number: 0, bytes, header, marked: false, delay: 0, lane: 0 }
+        Packet { handle, kept: 0, number: 0, bytes, header, marked: false, tag: 0, lane: 0 }
     }
 }
 
@@ -61,6 +62,10 @@ impl quell_queue::Packet for Packet {
     #[inline]
     fn dscp(&self) -> u8 {
         self.header.dscp
+    }
+    #[inline]
+    fn mark(&self) -> u32 {
+        u32::from(self.tag)
     }
     #[inline]
     fn transport(&self) -> Transport {

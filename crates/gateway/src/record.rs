@@ -24,8 +24,11 @@ use crate::{LineConfig, Packet};
 /// The size of a record in bytes.
 pub const RECORD: usize = 28;
 
-/// The first line of every log.
+/// The first line of a log that tells no more than that of the first programs whose logs can be read.
 const MAGIC: &str = "quell gateway log 3";
+
+/// The first line of all others: their lines have what these programs did not know.
+const NEW_MAGIC: &str = "quell gateway log 4";
 
 /// What the first line of a log of any version begins with.
 const ANY_MAGIC: &str = "quell gateway log ";
@@ -86,6 +89,20 @@ pub enum Event {
         /// Its number among the arrivals.
         number: u32,
     },
+    /// The wire behind the line carries a packet whose transmission begins, if that wire may delay or copy packets: no
+    /// decision of the line's.
+    Carried {
+        /// Its number among the arrivals.
+        number: u32,
+        /// The nanoseconds by which it is late, or early if it is negative.
+        late_ns: i64,
+        /// It arrives twice.
+        copied: bool,
+    },
+    /// The wire behind the line loses packets with this probability from here on.
+    Loss(f64),
+    /// The wire behind the line has this delay from here on.
+    Delay(Duration),
     /// The line goes on from another log: what comes before anything else of it.
     Resumed(Box<Resumed>),
     /// The log was closed, and nothing is missing before.
@@ -122,9 +139,15 @@ const LOST: u8 = 7;
 const RESUMED: u8 = 8;
 /// A part of [`RESUMED`].
 const WAITING: u8 = 9;
+const CARRIED: u8 = 10;
+const LOSS: u8 = 11;
+const DELAY: u8 = 12;
 
-/// The longest configuration that a log may hold; a longer one is damage.
+/// The longest configuration that a log may hold beside its header; a longer one is damage.
 const LONGEST: usize = 1 << 16;
+
+/// The longest header: that of two lines with as many classes as there may be, which lead as many flows.
+const LONGEST_HEADER: usize = 1 << 22;
 
 /// The longest time between two events; a longer one is damage, which a replay would take years of updates for.
 const LONGEST_SILENCE: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -181,7 +204,7 @@ fn packed(packet: &Packet) -> [u32; 4] {
         | transport << 2
         | u32::from(h.syn) << 4
         | u32::from(h.dscp & 63) << 8
-        | u32::from(packet.delay) << 16;
+        | u32::from(packet.tag) << 16;
     let hosts = u32::from(h.hosts.source) | u32::from(h.hosts.destination) << 16;
     [h.flow.0, packet.bytes, packed, hosts]
 }
@@ -201,8 +224,18 @@ fn unpacked(number: u32, [flow, bytes, packed, hosts]: [u32; 4]) -> Packet {
         hosts: Hosts { source: hosts as u16, destination: (hosts >> 16) as u16 },
     };
     let mut packet = Packet::new(number, bytes, header);
-    (packet.number, packet.delay) = (number, (packed >> 16) as u16);
+    (packet.number, packet.tag) = (number, (packed >> 16) as u16);
     packet
+}
+
+/// A number as two words, the lower half first.
+fn halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+/// The number of these halves.
+fn whole(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// The four words at the end of a record.
@@ -243,9 +276,23 @@ impl Entry {
                 out.extend_from_slice(&text);
                 return out.resize(out.len().next_multiple_of(RECORD), b' ');
             }
-            // The lower half first.
-            Event::Rate(rate) => (RATE, [0; 2], [rate.bps() as u32, (rate.bps() >> 32) as u32, 0, 0]),
+            Event::Rate(rate) => {
+                let [low, high] = halves(rate.bps());
+                (RATE, [0; 2], [low, high, 0, 0])
+            }
             Event::Lost { number } => (LOST, [0; 2], [*number, 0, 0, 0]),
+            Event::Carried { number, late_ns, copied } => {
+                let [low, high] = halves(*late_ns as u64);
+                (CARRIED, [u8::from(*copied), 0], [*number, low, high, 0])
+            }
+            Event::Loss(p) => {
+                let [low, high] = halves(p.to_bits());
+                (LOSS, [0; 2], [low, high, 0, 0])
+            }
+            Event::Delay(delay) => {
+                let [low, high] = halves(delay.nanos());
+                (DELAY, [0; 2], [low, high, 0, 0])
+            }
             Event::Resumed(resumed) => return self.write_resumed(out, resumed),
             Event::Closed => (CLOSED, [0; 2], [0; 4]),
         };
@@ -254,8 +301,8 @@ impl Entry {
 
     #[cold]
     fn write_resumed(&self, out: &mut Vec<u8>, Resumed { link, waiting }: &Resumed) {
-        let busy = link.busy_until.nanos();
-        let words = [busy as u32, (busy >> 32) as u32, link.carry.bits(), waiting.len() as u32];
+        let [low, high] = halves(link.busy_until.nanos());
+        let words = [low, high, link.carry.bits(), waiting.len() as u32];
         self.put(out, RESUMED, [u8::from(link.stopped), 0], words);
         for (arrived, packet) in waiting {
             let waits = Entry { time: *arrived, line: self.line, event: Event::Closed };
@@ -470,7 +517,7 @@ impl<R: Read> Frames<R> {
     fn line(&mut self) -> Result<Vec<u8>, LogError> {
         let mut text = Vec::new();
         let mut byte = [0];
-        while text.len() < LONGEST {
+        while text.len() < LONGEST_HEADER {
             if !Self::raw(&mut self.from, &mut self.place, &mut byte)? {
                 return Err(LogError::Damaged("ends within its header".into()));
             }
@@ -555,11 +602,16 @@ impl<R: Read> LogReader<R> {
     pub fn new(from: R) -> Result<Self, LogError> {
         let mut frames = Frames { from, hash: Hasher::new(), frame: Vec::new(), given: 0, place: 0 };
         let magic = frames.line()?;
-        if magic != MAGIC.as_bytes() {
+        if ![MAGIC, NEW_MAGIC].iter().any(|known| magic == known.as_bytes()) {
             return Err(LogError::Damaged(match magic.strip_prefix(ANY_MAGIC.as_bytes()) {
                 Some([digit @ b'1'..=b'2']) => format!(
-                    "is a log of version {}, which has no checksums, and this reads version 3: replay it with the \
+                    "is a log of version {}, which has no checksums, and this reads versions 3 and 4: replay it with the \
                      version of Quell that its second line names",
+                    char::from(*digit)
+                ),
+                Some([digit @ b'5'..=b'9']) => format!(
+                    "is a log of version {}, and this reads versions 3 and 4: replay it with the version of Quell that its \
+                     second line names",
                     char::from(*digit)
                 ),
                 _ => {
@@ -667,11 +719,29 @@ impl<R: Read> LogReader<R> {
                 let config = serde_json::from_slice(&text[..length]).map_err(|e| damaged(&e.to_string()))?;
                 Event::Reconfigured(Box::new(config))
             }
-            RATE => Event::Rate(BitRate::from_bps(u64::from(words[1]) << 32 | u64::from(words[0]))),
+            RATE => Event::Rate(BitRate::from_bps(whole(words[0], words[1]))),
             LOST => Event::Lost { number: words[0] },
+            CARRIED => {
+                let late_ns = whole(words[1], words[2]) as i64;
+                Event::Carried { number: words[0], late_ns, copied: record[2] == 1 }
+            }
+            LOSS => {
+                let p = f64::from_bits(whole(words[0], words[1]));
+                if !(0.0..1.0).contains(&p) {
+                    return Err(damaged("no such probability"));
+                }
+                Event::Loss(p)
+            }
+            DELAY => {
+                let delay = Duration::from_nanos(whole(words[0], words[1]));
+                if delay > LONGEST_SILENCE {
+                    return Err(damaged("a delay of more than a week"));
+                }
+                Event::Delay(delay)
+            }
             RESUMED => {
                 let link = LinkState {
-                    busy_until: Time::from_nanos(u64::from(words[1]) << 32 | u64::from(words[0])),
+                    busy_until: Time::from_nanos(whole(words[0], words[1])),
                     carry: Carry::from_bits(words[2]),
                     stopped: record[2] == 1,
                 };
@@ -725,7 +795,8 @@ impl Framer {
     /// Begins a log: its header is written when this returns.
     fn begin(to: Box<dyn Write + Send>, header: &LogHeader) -> io::Result<Self> {
         let json = serde_json::to_string(header).map_err(io::Error::other)?;
-        let text = format!("{MAGIC}\n{json}\n");
+        let magic = if header.lines.iter().all(LineConfig::is_plain) { MAGIC } else { NEW_MAGIC };
+        let text = format!("{magic}\n{json}\n");
         let mut framer = Framer { to, hash: Hasher::new(), out: Vec::with_capacity(BLOCK + SLACK) };
         framer.hash.update(text.as_bytes());
         framer.out.extend_from_slice(text.as_bytes());

@@ -8,6 +8,7 @@ use std::io;
 use quell_queue::{Admission, CATCH_UP, Dropped, Host, Line, Qdisc, Sent};
 use quell_units::{Duration, Time};
 
+use crate::behind::{Behind, BehindConfig};
 use crate::config::{ConfigError, LineConfig, Shaped};
 use crate::course::{Change, Course};
 use crate::meter::Meter;
@@ -24,6 +25,11 @@ pub trait Ports {
     fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()>;
     /// Sends a packet on its way, with its mark, and forgets it.
     fn forward(&mut self, path: u8, packet: &Packet);
+    /// Sends a copy of a packet that goes on being there. Ports of real wires can; those whose packets the kernel keeps
+    /// cannot, and nothing asks them to.
+    fn copy(&mut self, path: u8, packet: &Packet) {
+        let _ = (path, packet);
+    }
     /// Forgets a packet.
     fn discard(&mut self, path: u8, packet: &Packet);
     /// Does what `forward` and `discard` put off.
@@ -36,7 +42,7 @@ pub trait Ports {
 /// The delays of a path's packets after they were sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// The delay of each [`Packet::delay`].
+    /// The delay of each [`Packet::tag`].
     pub each: Vec<Duration>,
     /// The delay of all others.
     pub others: Duration,
@@ -50,7 +56,7 @@ impl Delays {
 
     #[inline]
     fn of(&self, packet: &Packet) -> Duration {
-        self.each.get(usize::from(packet.delay)).copied().unwrap_or(self.others)
+        self.each.get(usize::from(packet.tag)).copied().unwrap_or(self.others)
     }
 
     pub(crate) fn longest(&self) -> Duration {
@@ -63,6 +69,7 @@ pub struct Path {
     line: Option<(LineConfig, Shaped)>,
     delays: Delays,
     course: Course,
+    behind: Option<Behind>,
     /// Its line's index in the log.
     log: u8,
     number: u32,
@@ -89,6 +96,8 @@ struct Due {
     order: u64,
     path: u8,
     packet: Packet,
+    /// It arrives twice.
+    copied: bool,
 }
 
 impl Ord for Due {
@@ -166,7 +175,7 @@ struct Listener<'a, P> {
     path: u8,
     log: u8,
     delays: &'a Delays,
-    course: &'a mut Course,
+    behind: &'a mut Option<Behind>,
     due: &'a mut BinaryHeap<Reverse<Due>>,
     order: &'a mut u64,
     recorder: &'a mut Option<Recorder>,
@@ -194,14 +203,26 @@ impl<P: Ports> Host<Packet> for Listener<'_, P> {
         if self.recorder.is_some() {
             self.log(start, Event::Sent { number: packet.number, marked: packet.marked });
         }
-        if self.course.loses() {
-            self.meter.lost += 1;
-            self.log(start, Event::Lost { number: packet.number });
-            return self.ports.discard(self.path, &packet);
+        let mut due = end + self.delays.of(&packet);
+        let mut copied = false;
+        if let Some(behind) = self.behind.as_mut() {
+            let shifts = behind.shifts;
+            let (flight, late_ns) = behind.carry(start, end);
+            if flight.lost {
+                self.meter.lost += 1;
+                self.log(start, Event::Lost { number: packet.number });
+                return self.ports.discard(self.path, &packet);
+            }
+            copied = flight.copied;
+            self.meter.copied += u64::from(copied);
+            // Whatever its delay is, it does not leave before it was sent.
+            due = Time::from_nanos(due.nanos().saturating_add_signed(late_ns)).max(end);
+            if shifts {
+                self.log(start, Event::Carried { number: packet.number, late_ns, copied });
+            }
         }
         *self.order += 1;
-        let due = end + self.delays.of(&packet);
-        self.due.push(Reverse(Due { due, order: *self.order, path: self.path, packet }));
+        self.due.push(Reverse(Due { due, order: *self.order, path: self.path, packet, copied }));
     }
 
     #[inline]
@@ -255,8 +276,9 @@ impl<P: Ports> Relay<P> {
             };
             let (meter, shadows) = (Meter::new(), Vec::new());
             let course = Course::default();
+            let behind = line.as_ref().and_then(|(config, _): &(LineConfig, Shaped)| config.wire());
             let lanes = line.as_ref().map(|(_, line)| meters(line)).unwrap_or_default();
-            built.push(Path { line, delays, course, log: number, number: 0, meter, lanes, shadows });
+            built.push(Path { line, delays, course, behind, log: number, number: 0, meter, lanes, shadows });
         }
         Ok(Relay {
             ports,
@@ -272,7 +294,7 @@ impl<P: Ports> Relay<P> {
         })
     }
 
-    /// Sets the course of path `path`. Losses are those of a wire behind a line: without one there are none.
+    /// Sets the course of path `path`.
     pub fn follow(&mut self, path: usize, course: Course) {
         let Some(path) = self.paths.get_mut(path) else { return };
         if let Some((config, _)) = &path.line {
@@ -348,6 +370,7 @@ impl<P: Ports> Relay<P> {
             queue.take_over(now, waiting, counters);
             let line = Line::resume(queue, config.rate, link, now);
             path.lanes = meters(&line);
+            path.behind = config.wire();
             path.line = Some((config, line));
         }
         if let Some(recorder) = &mut self.recorder {
@@ -435,6 +458,16 @@ impl<P: Ports> Relay<P> {
                 }
                 delays.each[number] = delay;
             }
+            Change::Loss(p) => self.with(index, |line, listener| {
+                line.run_before(time, listener);
+                listener.behind.iter_mut().for_each(|behind| behind.set_loss(p));
+                listener.log(time, Event::Loss(p));
+            }),
+            Change::Wire(delay) => self.with(index, |line, listener| {
+                line.run_before(time, listener);
+                listener.behind.iter_mut().for_each(|behind| behind.set_delay(delay));
+                listener.log(time, Event::Delay(delay));
+            }),
         }
     }
 
@@ -452,7 +485,7 @@ impl<P: Ports> Relay<P> {
                 self.order += 1;
                 let due = now + path.delays.of(&packet);
                 path.meter.sent(Duration::ZERO, u64::from(packet.bytes));
-                self.due.push(Reverse(Due { due, order: self.order, path: index, packet }));
+                self.due.push(Reverse(Due { due, order: self.order, path: index, packet, copied: false }));
                 continue;
             }
             self.change(usize::from(index), at);
@@ -473,14 +506,14 @@ impl<P: Ports> Relay<P> {
     /// Calls `f` with a path's line and what hears of it.
     #[inline]
     fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Listener<'_, P>)) {
-        let Path { line, delays, course, log, meter, lanes, .. } = &mut self.paths[index];
+        let Path { line, delays, behind, log, meter, lanes, .. } = &mut self.paths[index];
         let Some((_, line)) = line else { return };
         let mut listener = Listener {
             ports: &mut self.ports,
             path: index as u8,
             log: *log,
             delays,
-            course,
+            behind,
             due: &mut self.due,
             order: &mut self.order,
             recorder: &mut self.recorder,
@@ -496,8 +529,11 @@ impl<P: Ports> Relay<P> {
         while let Some(Reverse(first)) = self.due.peek()
             && first.due <= now
         {
-            let Some(Reverse(Due { due, path, packet, .. })) = self.due.pop() else { break };
+            let Some(Reverse(Due { due, path, packet, copied, .. })) = self.due.pop() else { break };
             self.paths[usize::from(path)].meter.late(now.since(due));
+            if copied {
+                self.ports.copy(path, &packet);
+            }
             self.ports.forward(path, &packet);
         }
     }
@@ -515,8 +551,13 @@ impl<P: Ports> Relay<P> {
             // A line that has stopped goes on with a change.
             let change = Some(path.course.next()).filter(|time| *time < Time::MAX);
             next = [next, departure, line.next(), change].into_iter().flatten().min();
-            fast |=
-                line.busy_until() > now && config.rate.transmission_time(config.mean_packet) < self.pace.slow;
+            // Where there are tokens to wait for, the link is idle meanwhile.
+            let served = config.shaper.is_some() || config.classes.is_some();
+            let (busy, rate) = match served {
+                true => (departure.is_some(), config.capacity()),
+                false => (line.busy_until() > now, config.rate),
+            };
+            fast |= busy && rate.transmission_time(config.mean_packet) < self.pace.slow;
         }
         let until = next.map_or(LONGEST_SLEEP, |next| {
             if next <= now { Duration::ZERO } else { next.since(now).min(LONGEST_SLEEP) }
@@ -572,7 +613,10 @@ impl<P: Ports> Relay<P> {
     pub fn close(mut self, now: Time) -> io::Result<(P, Vec<Path>, io::Result<()>)> {
         let now = now.max(self.now);
         self.run(now);
-        while let Some(Reverse(Due { path, packet, .. })) = self.due.pop() {
+        while let Some(Reverse(Due { path, packet, copied, .. })) = self.due.pop() {
+            if copied {
+                self.ports.copy(path, &packet);
+            }
             self.ports.forward(path, &packet);
         }
         for (index, path) in self.paths.iter_mut().enumerate() {
@@ -643,12 +687,13 @@ impl Shadow {
 
 /// One for each lane that has a name.
 fn meters(line: &Shaped) -> Vec<Meter> {
-    line.queue().lane_names().iter().map(|_| Meter::new()).collect()
+    (0..line.queue().lane_count()).map(|_| Meter::new()).collect()
 }
 
 /// The most packets that a line and the delay after it can hold together, if none is smaller than 64 bytes on
 /// average over the delay.
 fn most_on_the_way(config: &LineConfig, delay: Duration) -> usize {
+    let delay = delay + config.behind.as_ref().map_or(Duration::ZERO, BehindConfig::latest);
     let packets = config.rate.bytes_per_sec() * delay.as_secs_f64() / 64.0;
     (packets as usize).saturating_add(2)
 }

@@ -7,6 +7,7 @@ use std::io::Read;
 use quell_queue::{Admission, Counters, DropPoint, Dropped, Host, Line, Qdisc as _, Sent};
 use quell_units::Time;
 
+use crate::behind::Behind;
 use crate::config::{LineConfig, Shaped};
 use crate::meter::Meter;
 use crate::packet::Packet;
@@ -71,17 +72,22 @@ pub enum ReplayError {
     Config(#[from] crate::ConfigError),
 }
 
-/// The fate of a packet that was stored.
+/// The fate of a packet that was stored, and of one that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Sent(u32, Time, bool),
+    Lost(u32, Time),
+    Carried(u32, Time, i64, bool),
     Dropped(u32, Time, quell_aqm::Cause, DropPoint),
 }
 
 impl Fate {
     fn number(&self) -> u32 {
         match *self {
-            Fate::Sent(number, ..) | Fate::Dropped(number, ..) => number,
+            Fate::Sent(number, ..)
+            | Fate::Lost(number, ..)
+            | Fate::Carried(number, ..)
+            | Fate::Dropped(number, ..) => number,
         }
     }
 }
@@ -89,6 +95,8 @@ impl Fate {
 struct One {
     out: Replayed,
     line: Shaped,
+    /// The wire behind it, where the log has one.
+    behind: Option<Behind>,
     /// Fates that the log or the replay tells first.
     logged: VecDeque<Fate>,
     own: VecDeque<Fate>,
@@ -96,6 +104,7 @@ struct One {
 
 struct Listener<'a> {
     own: &'a mut VecDeque<Fate>,
+    behind: &'a mut Option<Behind>,
     meter: &'a mut Meter,
     keep: bool,
 }
@@ -106,6 +115,18 @@ impl Host<Packet> for Listener<'_> {
         self.meter.sent(sent.start.since(sent.arrived), u64::from(sent.packet.bytes));
         if self.keep {
             self.own.push_back(Fate::Sent(sent.packet.number, sent.start, sent.packet.marked));
+        }
+        let Some(behind) = self.behind.as_mut() else { return };
+        let (flight, late_ns) = behind.carry(sent.start, sent.end);
+        self.meter.lost += u64::from(flight.lost);
+        self.meter.copied += u64::from(flight.copied);
+        let fate = match flight.lost {
+            true => Fate::Lost(sent.packet.number, sent.start),
+            false if behind.shifts => Fate::Carried(sent.packet.number, sent.start, late_ns, flight.copied),
+            false => return,
+        };
+        if self.keep {
+            self.own.push_back(fate);
         }
     }
     #[inline]
@@ -118,7 +139,7 @@ impl Host<Packet> for Listener<'_> {
 
 impl One {
     fn new(config: LineConfig) -> Result<Self, crate::ConfigError> {
-        let line = config.build()?;
+        let (line, behind) = (config.build()?, config.wire());
         let out = Replayed {
             config,
             arrivals: 0,
@@ -130,7 +151,7 @@ impl One {
             meter: Meter::new(),
             counters: Counters::default(),
         };
-        Ok(One { out, line, logged: VecDeque::new(), own: VecDeque::new() })
+        Ok(One { out, line, behind, logged: VecDeque::new(), own: VecDeque::new() })
     }
 
     fn compare<T: PartialEq + fmt::Debug>(&mut self, number: u32, logged: &T, own: &T) {
@@ -194,8 +215,9 @@ impl<'a> Replaying<'a> {
         let compares = self.with.is_none();
         let one = &mut self.lines[usize::from(entry.line)];
         self.end = self.end.max(entry.time);
-        let One { line, own, out, .. } = &mut *one;
-        let mut listener = Listener { own, meter: &mut out.meter, keep: compares };
+        let One { line, own, out, behind, .. } = &mut *one;
+        let told = behind.is_some();
+        let mut listener = Listener { own, behind, meter: &mut out.meter, keep: compares };
         match &entry.event {
             Event::Arrived { packet, admission } => {
                 if out.arrivals == 0 {
@@ -226,16 +248,33 @@ impl<'a> Replaying<'a> {
                     out.config.rate = *rate;
                 }
             }
-            Event::Lost { .. } => out.lost += 1,
+            Event::Lost { number } => {
+                out.lost += 1;
+                if compares && told {
+                    one.logged.push_back(Fate::Lost(*number, entry.time));
+                }
+            }
+            Event::Carried { number, late_ns, copied } if compares && told => {
+                one.logged.push_back(Fate::Carried(*number, entry.time, *late_ns, *copied));
+            }
+            Event::Loss(p) => {
+                line.run_before(entry.time, &mut listener);
+                listener.behind.iter_mut().for_each(|behind| behind.set_loss(*p));
+            }
+            Event::Delay(delay) => {
+                line.run_before(entry.time, &mut listener);
+                listener.behind.iter_mut().for_each(|behind| behind.set_delay(*delay));
+            }
             Event::Resumed(resumed) => {
                 let mut queue = out.config.queue()?;
                 queue.take_over(entry.time, resumed.waiting.clone(), Counters::default());
                 *line = Line::resume(queue, out.config.rate, resumed.link, entry.time);
+                one.behind = out.config.wire();
             }
             Event::Closed => {
                 line.run(entry.time, &mut listener);
             }
-            Event::Sent { .. } | Event::Dropped { .. } => {}
+            Event::Sent { .. } | Event::Dropped { .. } | Event::Carried { .. } => {}
         }
         one.compare_fates();
         one.out.span.1 = self.end;
@@ -246,8 +285,8 @@ impl<'a> Replaying<'a> {
     pub fn end(mut self, closed: bool) -> Replay {
         let compares = self.with.is_none();
         for one in &mut self.lines {
-            let One { line, own, out, .. } = &mut *one;
-            line.run(self.end, &mut Listener { own, meter: &mut out.meter, keep: compares });
+            let One { line, own, out, behind, .. } = &mut *one;
+            line.run(self.end, &mut Listener { own, behind, meter: &mut out.meter, keep: compares });
             one.compare_fates();
             if closed && compares {
                 // What only one of the two tells.

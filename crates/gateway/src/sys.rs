@@ -461,7 +461,8 @@ pub fn receive_batch(
             socket.as_raw_fd(),
             heads.as_mut_ptr(),
             count as libc::c_uint,
-            libc::MSG_DONTWAIT,
+            // Unsigned with musl.
+            libc::MSG_DONTWAIT as _,
             core::ptr::null_mut(),
         )
     };

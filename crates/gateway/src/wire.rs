@@ -16,6 +16,7 @@ use std::thread::JoinHandle;
 
 use quell_units::{Bytes, Duration};
 
+use crate::behind::BehindConfig;
 use crate::config::LineConfig;
 use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::course::Course;
@@ -376,6 +377,7 @@ fn buffers(config: &WireConfig) -> usize {
         // Small packets fill a buffer of bytes with many; on the way the mean holds, with a margin.
         packets += line.most_packets(SMALLEST);
         let (rate, delay) = (course.fastest(line.rate), course.longest(delays.longest()));
+        let delay = delay + line.behind.as_ref().map_or(Duration::ZERO, BehindConfig::latest);
         let way = rate.bytes_per_sec() * delay.as_secs_f64();
         packets += (way / line.mean_packet.get() as f64 * 4.0) as usize;
     }

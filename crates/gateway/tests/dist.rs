@@ -38,13 +38,17 @@ fn the_example_names_options_that_there_are() {
     let text: String = read("gateway.toml")
         .lines()
         .map(|line| match line.strip_prefix("# ") {
-            Some(rest) if rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' ')) => {
+            Some(rest)
+                if rest.starts_with("[[")
+                    || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' ')) =>
+            {
                 format!("{rest}\n")
             }
             _ => format!("{line}\n"),
         })
         .collect();
     assert!(text.contains("\nfirewall = \"nft\"") && text.contains("\nshadow = "), "{text}");
+    assert!(text.contains("\n[[classes]]\nname = "), "{text}");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gateway.toml");
     // That user is for whoever makes one.

@@ -76,6 +76,9 @@ fn lone(isolation: Isolation, shared_source: bool, v6: bool) -> f64 {
         ecn: true,
         seed: 3,
         aqm: AqmConfig::Cake(CakeParams { isolation, ..Default::default() }),
+        shaper: None,
+        classes: None,
+        behind: None,
     };
     let packets: Vec<_> = (0..=CROWD).map(|flow| packet(flow, shared_source, v6)).collect();
     let ports = Crowd { sent: vec![0; packets.len()], packets, key: FlowKey::known(), due: false };

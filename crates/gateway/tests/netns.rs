@@ -41,6 +41,9 @@ fn line(name: &str, aqm: AqmConfig, ecn: bool) -> LineConfig {
         ecn,
         seed: 3,
         aqm,
+        shaper: None,
+        classes: None,
+        behind: None,
     }
 }
 

@@ -276,7 +276,9 @@ fn no_byte_of_a_log_changes_unnoticed() {
             let mut damaged = bytes.clone();
             damaged[at] ^= change;
             let said = whole(&damaged).expect_err(&format!("byte {at} changed by {change} is not noticed"));
-            assert!(said.contains("damaged") || said.contains("is not a log"), "byte {at}: {said}");
+            let named =
+                ["damaged", "is not a log", "is a log of version"].iter().any(|why| said.contains(why));
+            assert!(named, "byte {at}: {said}");
         }
         // One less, one more, and one that stands where its neighbor was.
         let (before, after) = bytes.split_at(at);
@@ -307,7 +309,9 @@ fn a_log_without_checksums_is_refused_with_what_helps() {
             "{said}"
         );
     }
-    let said = whole(b"quell gateway log 4\n{}\n").unwrap_err();
+    let said = whole(b"quell gateway log 5\n{}\n").unwrap_err();
+    assert!(said.starts_with("is a log of version 5, and this reads versions 3 and 4: replay it"), "{said}");
+    let said = whole(b"quell gateway log x\n{}\n").unwrap_err();
     assert!(said.contains("it must begin with \"quell gateway log 3\""), "{said}");
 }
 
@@ -569,13 +573,6 @@ fn a_course_is_followed_however_seldom_the_relay_wakes() {
     let mut relay = Relay::new(Burst(1, Vec::new()), paths(), Pace::default(), None).unwrap();
     relay.follow(0, Course::new(vec![(Time::ZERO, mbps(0)), (ms(4.0), mbps(10))]));
     assert_eq!(relay.turn(|| Time::ZERO).unwrap(), Sleep::Input(Duration::from_nanos(3_999_999)));
-    let mut relay = Relay::new(Burst(10, Vec::new()), paths(), Pace::default(), None).unwrap();
-    relay.follow(0, Course::default().losing(0.5, Seed(1).stream("loss")));
-    relay.turn(|| Time::ZERO).unwrap();
-    let (ports, paths, _) = relay.close(ms(100.0)).unwrap();
-    let lost = paths[0].meter.lost;
-    assert!((1..10).contains(&lost) && paths[0].meter.sent.packets == 10, "{lost}");
-    assert_eq!(ports.1.len() as u64, 10 - lost);
 }
 
 /// What a log costs the thread of packets, and the one that writes it; not a test of anything.

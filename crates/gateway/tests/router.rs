@@ -90,6 +90,90 @@ fn packets_are_conserved_and_the_kernel_counts_the_marks() {
     assert!(!std::fs::exists(format!("/run/quell/{}.json", net.id)).unwrap());
 }
 
+/// Voice by its DSCP, IPv6 by a mark of another rule, and the rest: bursts and shares are those of the log's times, and
+/// classes are lanes of the status.
+#[test]
+fn bursts_and_classes_are_those_of_the_file() {
+    use quell_gateway::Event;
+    let Some(net) = net() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (log, file) = (dir.path().join("log"), dir.path().join("gateway.toml"));
+    let text = "wan = \"g1\"\nup = \"4 Mbit/s\"\ndown = \"20 Mbit/s\"\nburst = \"20 kB\"\npeak_rate = \"50 Mbit/s\"\n\
+        buffer = \"300 packets\"\naqm = \"drop-tail\"\n\
+        [[classes]]\nname = \"voice\"\ndscp = 46\npriority = 0\n\
+        [[classes]]\nname = \"six\"\nmark = 8\npriority = 1\nquantum = \"3 kB\"\n\
+        [[classes]]\nname = \"rest\"\npriority = 1\n";
+    std::fs::write(&file, text).unwrap();
+    if by_nft() {
+        let rules = "add table ip6 marks; add chain ip6 marks pre { type filter hook prerouting priority -150 ; }; \
+            add rule ip6 marks pre meta mark set 8";
+        net.on(G, &format!("nft '{rules}'"));
+    } else {
+        net.on(G, "ip6tables -t mangle -A PREROUTING -j MARK --set-mark 8");
+    }
+    let running = net.start(&["--config", file.to_str().unwrap(), "--log", log.to_str().unwrap()]);
+    let streams = [
+        net.stream_of([S, R], RECEIVER[0], 46 << 2, 200, 10 * MS),
+        net.stream(RECEIVER[1], false, 1000, 2 * MS),
+        net.stream(RECEIVER[0], false, 1000, 2 * MS),
+    ];
+    std::thread::sleep(1500 * MS);
+    let sums = streams.map(Stream::finish);
+    assert!(sums.iter().all(|(_, came)| *came > 20), "{sums:?}");
+    let status = net.status();
+    let lanes = status["lines"][0]["lanes"].as_array().unwrap();
+    let names: Vec<&str> = lanes.iter().filter_map(|lane| lane["name"].as_str()).collect();
+    assert_eq!(names, ["voice", "six", "rest"]);
+    assert_eq!(status["lines"][0]["queue"]["rate_bps"].as_u64(), Some(4_000_000));
+    let (code, out, said) = running.stop();
+    assert_eq!(code, Some(0), "{out}{said}");
+    let bytes = std::fs::read(&log).unwrap();
+    check_log(&bytes, true);
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    let (mut packets, mut waiting, mut shares, mut sent) = (Vec::new(), [0i32; 3], [0u64; 3], Vec::new());
+    let (mut overtaken, mut most_overtaken) = (0, 0);
+    while let Some(entry) = log.next_entry().unwrap() {
+        if entry.line != 0 {
+            continue;
+        }
+        match entry.event {
+            Event::Arrived { packet, admission } => {
+                let class = match (packet.tag, packet.header.dscp) {
+                    (8, _) => 1,
+                    (_, 46) => 0,
+                    _ => 2,
+                };
+                packets.push((u64::from(packet.bytes), class));
+                waiting[class] += i32::from(!matches!(admission, quell_queue::Admission::Dropped(_)));
+            }
+            Event::Sent { number, .. } => {
+                let (bytes, class) = packets[number as usize];
+                // One that waits for tokens may be of another class than voice that comes meanwhile.
+                overtaken = if class > 0 && waiting[0] > 0 { overtaken + 1 } else { 0 };
+                most_overtaken = most_overtaken.max(overtaken);
+                if waiting[1] > 1 && waiting[2] > 1 {
+                    shares[class] += bytes;
+                }
+                waiting[class] -= 1;
+                sent.push((entry.time, bytes));
+            }
+            _ => {}
+        }
+    }
+    for first in 0..sent.len() {
+        let mut bytes = 0;
+        for (at, size) in &sent[first..] {
+            bytes += size;
+            let t = at.since(sent[first].0).nanos();
+            assert!(bytes * 8_000_000_000 <= 20_000 * 8_000_000_000 + 4_000_000 * t, "{bytes} in {t} ns");
+        }
+    }
+    // Turns of 3000 and 1500 bytes.
+    let share = shares[1] as f64 / (shares[1] + shares[2]) as f64;
+    assert!(shares[1] > 50_000 && (share - 2.0 / 3.0).abs() < 0.04, "{share} {shares:?}");
+    assert!(most_overtaken <= 1, "{most_overtaken}");
+}
+
 #[test]
 fn the_worker_may_do_little() {
     let Some(net) = net() else { return };

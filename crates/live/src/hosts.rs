@@ -3,7 +3,8 @@
 use quell_gateway::traffic::{Done, Transferred, address};
 use quell_lab::{FlowRow, Metric, MetricRow, Replication, TransferRow, size_rows, transfer_figures};
 use quell_scenario::FlowFact;
-use quell_units::{Bytes, Time};
+use quell_sim::network::{Classifier, Plan};
+use quell_units::{Bytes, QueueSize, Time};
 
 /// The link that is made real.
 pub(crate) const FORWARD: &str = "bottleneck";
@@ -16,6 +17,15 @@ pub(crate) struct Sources {
     /// The names of the classes.
     pub classes: Vec<String>,
     pub mean_packet: Bytes,
+    /// The leaves of the bottleneck's classes, if it has any.
+    pub leaves: Option<Leaves>,
+}
+
+/// The leaves in which packets wait at the bottleneck.
+pub(crate) struct Leaves {
+    pub plan: Plan,
+    pub buffers: Vec<QueueSize>,
+    pub classifier: Classifier,
 }
 
 /// A flow, for its figures.
@@ -34,6 +44,12 @@ impl Sources {
     pub fn group(&self, number: u16) -> Option<usize> {
         let flow = self.flows.get(usize::from(number.wrapping_sub(address(0))))?;
         flow.forward.then_some(usize::from(flow.fact.group))
+    }
+
+    /// The leaf in which a packet waits at the bottleneck, by the low half of its address; 0 where there are no classes.
+    pub fn leaf(&self, number: u16, dscp: u8) -> usize {
+        let flow = u32::from(number.wrapping_sub(address(0)));
+        self.leaves.as_ref().map_or(0, |leaves| leaves.classifier.of(flow, dscp))
     }
 
     /// The class of a flow.

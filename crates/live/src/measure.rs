@@ -26,16 +26,18 @@ impl Job<'_> {
     ) -> Result<Option<HostView>, LiveError> {
         let Wiring { line, back, courses, crowd } = Wiring::of(self, known)?;
         let Crowd { flows, delays, sources, mtu } = crowd;
-        let mut each = vec![Duration::ZERO; usize::from(address(0))];
-        each.extend(delays);
-        let delays = Delays { each, others: Duration::ZERO };
+        let delays = [0, 1].map(|way: usize| {
+            let mut each = vec![Duration::ZERO; usize::from(address(0))];
+            each.extend(delays.iter().map(|delays| delays[way]));
+            Delays { each, others: Duration::ZERO }
+        });
         let lines = [Some(line), back];
         let header = LogHeader::now(lines.iter().flatten().cloned().collect());
         let recorder = create_log(log).and_then(|file| Recorder::new(file, &header));
         let recorder = recorder.map_err(|error| LiveError::Log { file: log.to_path_buf(), error })?;
         let config = WireConfig {
             lines,
-            delays: [delays.clone(), delays],
+            delays,
             courses,
             mtu,
             // Each connection asks for itself.

@@ -5,13 +5,13 @@ use quell_aqm::Seed;
 use quell_aqm::catalog::AqmConfig;
 use quell_gateway::traffic::{Flow, MOST_FLOWS, address};
 use quell_gateway::wire::Side;
-use quell_gateway::{Change, Course, LineConfig};
+use quell_gateway::{BehindConfig, Change, ClassesConfig, Course, LineConfig, ShaperConfig};
 use quell_scenario::{Plan, Plugins};
-use quell_sim::network::{LinkId, LinkSpec, Traffic};
+use quell_sim::network::{LinkId, LinkSpec, Loss, Schedule, Traffic};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use crate::apps::{Tcp, datagrams, tcp_app};
-use crate::hosts::{FORWARD, Source, Sources};
+use crate::hosts::{FORWARD, Leaves, Source, Sources};
 use crate::job::{Job, LiveError};
 
 /// More than a machine can be expected to relay.
@@ -32,8 +32,8 @@ pub(crate) struct Wiring {
 /// The flows between the hosts.
 pub(crate) struct Crowd {
     pub flows: Vec<Flow>,
-    /// The flows' delays each way.
-    pub delays: Vec<Duration>,
+    /// The flows' delays there and back.
+    pub delays: Vec<[Duration; 2]>,
     pub sources: Sources,
     /// The largest packet.
     pub mtu: u16,
@@ -61,10 +61,17 @@ impl Wiring {
         }
         let plan = job.point.plan(job.aqm, job.seed, &Plugins::new())?;
         let ways = refuse_unwireable(job, &plan)?;
-        let line = line(job)?;
+        let line = line(job, &plan, &ways)?;
         let back = back(job, &plan, &ways, &line)?;
-        let courses = courses(job, &plan, &ways)?;
-        let crowd = crowd(job, known, plan, &ways, line.mean_packet)?;
+        let delays = delays(&plan, &ways);
+        let courses = courses(job, &plan, &ways, &delays)?;
+        let leaves = spec(&plan, &ways.forward).tree.as_ref().map(|tree| Leaves {
+            plan: tree.plan.clone(),
+            buffers: tree.leaves.iter().map(|leaf| leaf.buffer).collect(),
+            classifier: tree.classifier.clone(),
+        });
+        let mut crowd = crowd(job, known, plan, &ways, (line.mean_packet, delays))?;
+        crowd.sources.leaves = leaves;
         line.build().map_err(|e| job.refuse(e.to_string()))?;
         Ok(Wiring { line, back, courses, crowd })
     }
@@ -88,16 +95,31 @@ fn refuse_unwireable(job: &Job<'_>, plan: &Plan) -> Result<Ways, LiveError> {
             BACK => "dumbbell.reverse",
             name => name,
         };
-        if !ways.both().contains(&Some(LinkId(i as u32))) && (!link.rate.is_constant() || link.loss > 0.0) {
-            let rule = "on a wire, only the bottleneck and the reverse direction can change their rate or lose packets";
+        if !ways.both().contains(&Some(LinkId(i as u32)))
+            && (!link.rate.is_constant() || !link.impairments.is_none())
+        {
+            let rule = "on a wire, only the bottleneck and the reverse direction can change their rate, or lose, copy or \
+                vary the delay of packets";
             return Err(job.refuse(format!("the link {name}: {rule}; change those")));
         }
         if link.rate.initial.bps() == 0 {
             let rule = "a wire starts with a rate; make the first change later than 0 s";
             return Err(job.refuse(format!("{name}.rate = {} at 0 s: {rule}", link.rate.initial)));
         }
+        if !link.impairments.outages.is_empty() {
+            let rule = "a wire's losses follow a law; leave lost out, so that packets wait";
+            return Err(job.refuse(format!("{name}.handovers: {rule}")));
+        }
+        if link.cell.is_some() {
+            let rule = "a wire has no intervals; leave it out";
+            return Err(job.refuse(format!("{name}.cell: {rule}")));
+        }
+        if link.wifi.is_some() {
+            let rule = "a wire is no channel that stations share; leave it out, and write rate and delay";
+            return Err(job.refuse(format!("{name}.wifi: {rule}")));
+        }
         let most = link.rate.values().fold(BitRate::from_bps(0), BitRate::max);
-        if link.queue.is_some() && most > FASTEST {
+        if (link.queue.is_some() || link.tree.is_some()) && most > FASTEST {
             let rule = format!("a wire relays at most {FASTEST}; use a slower link");
             return Err(job.refuse(format!("{name}.rate = {most}: {rule}")));
         }
@@ -106,7 +128,7 @@ fn refuse_unwireable(job: &Job<'_>, plan: &Plan) -> Result<Ways, LiveError> {
 }
 
 /// The bottleneck.
-fn line(job: &Job<'_>) -> Result<LineConfig, LiveError> {
+fn line(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<LineConfig, LiveError> {
     let at = job.point.link_at(FORWARD, Time::ZERO, &Plugins::new())?;
     let Some((_, aqm)) = at.algorithms.get(job.aqm).cloned() else {
         return Err(
@@ -115,18 +137,38 @@ fn line(job: &Job<'_>) -> Result<LineConfig, LiveError> {
     };
     Ok(LineConfig {
         name: FORWARD.into(),
-        rate: at.rate,
+        rate: spec(plan, &ways.forward).rate.initial,
         buffer: at.link.buffer,
         mean_packet: at.link.mean_packet,
         ecn: at.ecn,
         seed: job.seed,
         aqm,
+        shaper: spec(plan, &ways.forward).shaper.as_deref().map(ShaperConfig::of),
+        classes: classes(job, plan, ways.forward)?,
+        behind: behind(plan, ways.forward),
     })
+}
+
+/// The classes of a link, if it has any.
+fn classes(job: &Job<'_>, plan: &Plan, link: LinkId) -> Result<Option<ClassesConfig>, LiveError> {
+    let link = spec(plan, &link);
+    let Some(tree) = &link.tree else { return Ok(None) };
+    let queues = job.point.queues_at(&link.name, job.aqm)?;
+    let leaf = |leaf: usize| (queues[leaf].link.buffer, queues[leaf].aqm.clone());
+    let classes = ClassesConfig::of(&tree.plan, &tree.classifier, address(0), leaf);
+    classes.map(Some).map_err(|refused| job.refuse(refused.to_string()))
+}
+
+/// The wire of a link, if it does more than to delay packets. It draws from the simulator's streams of this link.
+fn behind(plan: &Plan, link: LinkId) -> Option<BehindConfig> {
+    let LinkSpec { impairments, delay, .. } = spec(plan, &link);
+    (!impairments.is_none()).then(|| BehindConfig::of(link.0, delay.initial, impairments))
 }
 
 /// The way back, if it is a link: with an algorithm of its own, that of the run, or drop-tail.
 fn back(job: &Job<'_>, plan: &Plan, ways: &Ways, line: &LineConfig) -> Result<Option<LineConfig>, LiveError> {
-    let Some(link) = ways.back.as_ref().map(|link| spec(plan, link)) else { return Ok(None) };
+    let Some(id) = ways.back else { return Ok(None) };
+    let link = spec(plan, &id);
     let manages = job.point.scenario.dumbbell.as_ref().is_some_and(|d| d.reverse.aqm.is_some());
     let aqm = if manages {
         let algorithms = job.point.link_at(BACK, Time::ZERO, &Plugins::new())?.algorithms;
@@ -136,32 +178,62 @@ fn back(job: &Job<'_>, plan: &Plan, ways: &Ways, line: &LineConfig) -> Result<Op
     } else {
         AqmConfig::DropTail(Default::default())
     };
+    let leaf = link.tree.as_ref().and_then(|tree| tree.leaves.first());
+    let queue = link.queue.as_deref().or(leaf);
     Ok(Some(LineConfig {
         name: BACK.into(),
         rate: link.rate.initial,
-        buffer: link.queue.as_ref().map_or(QueueSize::Packets(f64::from(1 << 16)), |q| q.buffer),
-        ecn: link.queue.as_ref().is_some_and(|q| q.ecn),
+        buffer: queue.map_or(QueueSize::Packets(f64::from(1 << 16)), |q| q.buffer),
+        ecn: queue.is_some_and(|q| q.ecn),
         aqm,
+        shaper: link.shaper.as_deref().map(ShaperConfig::of),
+        classes: classes(job, plan, id)?,
+        behind: behind(plan, id),
         ..line.clone()
     }))
 }
 
-/// The courses of the line and the one back: their rates and the delays of flows change, and their wires
-/// lose packets.
-fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveError> {
+/// The delays of each flow's packets there and back over the bottleneck and the link back: half of the round trip
+/// each, but no less than that of a link whose jitter makes packets earlier by up to its delay.
+fn delays(plan: &Plan, ways: &Ways) -> Vec<[Duration; 2]> {
+    let links = ways.both().map(|link| link.map(|link| spec(plan, &link)));
+    let jitters = |link: &&LinkSpec| link.impairments.jitter.is_some();
+    let needed = links.map(|link| link.filter(jitters).map_or(Duration::ZERO, |link| link.delay.initial));
+    let split = |round_trip: Duration| {
+        let half = round_trip / 2;
+        if needed.iter().all(|needed| *needed <= half) {
+            return [half, half];
+        }
+        let there = half.max(needed[0]).min(round_trip - needed[1].min(round_trip));
+        [there, round_trip - there]
+    };
+    plan.facts.flows.iter().map(|fact| split(fact.base_rtt)).collect()
+}
+
+/// The courses of the line and the one back: their rates, the delays of flows and their wires change.
+fn courses(
+    job: &Job<'_>,
+    plan: &Plan,
+    ways: &Ways,
+    starts: &[[Duration; 2]],
+) -> Result<[Course; 2], LiveError> {
     /// The most changes that are written out before a run begins: 24 bytes each.
     const MOST: usize = 4_000_000;
     let end = job.end();
     let mut all = [Vec::new(), Vec::new()];
     for (changes, link) in all.iter_mut().zip(ways.both()) {
-        let Some(rate) = link.map(|link| &spec(plan, &link).rate) else { continue };
-        let mut at = rate.next_change(Time::ZERO);
-        while at < end && changes.len() <= MOST {
-            changes.push((at, Change::Rate(rate.at(at))));
-            at = rate.next_change(at);
+        let Some(LinkSpec { rate, delay, impairments, .. }) = link.map(|link| spec(plan, &link)) else {
+            continue;
+        };
+        follow(changes, (end, MOST), rate, Change::Rate);
+        if let Loss::Random(p) = &impairments.loss {
+            follow(changes, (end, MOST), p, Change::Loss);
+        }
+        if impairments.jitter.is_some() {
+            follow(changes, (end, MOST), delay, Change::Wire);
         }
     }
-    for (i, (flow, fact)) in plan.network.flows.iter().zip(&plan.facts.flows).enumerate() {
+    for (i, (flow, starts)) in plan.network.flows.iter().zip(starts).enumerate() {
         let there = flow.forward.contains(&ways.forward);
         for (way, changes) in [(&flow.forward, usize::from(!there)), (&flow.reverse, usize::from(there))] {
             let delays: Vec<_> = way.iter().map(|link| &spec(plan, link).delay).collect();
@@ -169,8 +241,8 @@ fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveE
             let next = |at: Time| delays.iter().map(|d| d.next_change(at)).min().unwrap_or(Time::MAX);
             let mut at = next(Time::ZERO);
             while at < end && all[changes].len() <= MOST {
-                // Half of the round trip is added each way, and changes with its way.
-                let delay = (fact.base_rtt.nanos() / 2 + sum(at)).saturating_sub(sum(Time::ZERO));
+                // A part of the round trip is added each way, and changes with its way.
+                let delay = (starts[changes].nanos() + sum(at)).saturating_sub(sum(Time::ZERO));
                 all[changes].push((at, Change::Delay(address(i), Duration::from_nanos(delay))));
                 at = next(at);
             }
@@ -182,16 +254,21 @@ fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveE
         return Err(job.refuse(format!("changes: {rule}")));
     }
     let [there, returning] = all;
-    let course = |changes, link: Option<LinkId>| match link {
-        // The stream from which the simulator draws this link's losses.
-        Some(link) => {
-            let rng = Seed(job.seed).indexed_stream("link.loss", u64::from(link.0));
-            Course::new(changes).losing(spec(plan, &link).loss, rng)
-        }
-        None => Course::new(changes),
-    };
-    let [forward, back] = ways.both();
-    Ok([course(there, forward), course(returning, back)])
+    Ok([Course::new(there), Course::new(returning)])
+}
+
+/// Adds the changes of a value before a time, up to one more than so many in all.
+fn follow<T: Copy>(
+    changes: &mut Vec<(Time, Change)>,
+    (end, most): (Time, usize),
+    value: &Schedule<T>,
+    change: fn(T) -> Change,
+) {
+    let mut at = value.next_change(Time::ZERO);
+    while at < end && changes.len() <= most {
+        changes.push((at, change(value.at(at))));
+        at = value.next_change(at);
+    }
 }
 
 /// The flows as hosts send them.
@@ -200,7 +277,7 @@ fn crowd(
     known: &[String],
     plan: Plan,
     ways: &Ways,
-    mean_packet: Bytes,
+    (mean_packet, delays): (Bytes, Vec<[Duration; 2]>),
 ) -> Result<Crowd, LiveError> {
     let (network, facts) = (plan.network, plan.facts);
     if network.flows.len() > MOST_FLOWS {
@@ -208,7 +285,7 @@ fn crowd(
     }
     let end = job.point.scenario.duration;
     let mut mtu = 576.0f64;
-    let (mut flows, mut delays, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut flows, mut sources) = (Vec::new(), Vec::new());
     for (i, (spec, fact)) in network.flows.into_iter().zip(facts.flows).enumerate() {
         let from = if spec.forward.contains(&ways.forward) { Side::Near } else { Side::Far };
         let rng = Seed(job.seed).indexed_stream("flow.traffic", i as u64);
@@ -239,9 +316,9 @@ fn crowd(
             dscp: spec.dscp,
             kind,
         });
-        delays.push(fact.base_rtt / 2);
         sources.push(Source { fact, forward: from == Side::Near, payload, tcp });
     }
-    let sources = Sources { flows: sources, names: facts.groups, classes: facts.classes, mean_packet };
+    let sources =
+        Sources { flows: sources, names: facts.groups, classes: facts.classes, mean_packet, leaves: None };
     Ok(Crowd { flows, delays, sources, mtu: mtu as u16 })
 }

@@ -68,8 +68,12 @@ impl Range {
     /// A share of a whole.
     pub const SHARE: Range = Range { least: 0.0, most: 1.0 };
 
-    /// The part of an interval that lies within, and never less than up to `mean`, its middle.
+    /// The part of an interval that lies within, and never less than up to `mean`, its middle. It has no upper end where
+    /// the mean is above [`Range::most`] by more than rounding, as that of the utilization may be.
     pub fn clip(self, mean: f64, (low, high): (f64, f64)) -> (f64, f64) {
+        if mean > self.most * (1.0 + 1e-9) {
+            return (low.max(self.least), high);
+        }
         (low.max(self.least).min(mean), high.min(self.most).max(mean))
     }
 }
@@ -100,7 +104,7 @@ pub enum Better {
 }
 
 metrics! {
-    Utilization, "utilization", "utilization", "1", Higher, "Bits sent over the bits that the link could have sent.";
+    Utilization, "utilization", "utilization", "1", Higher, "Bits sent over the bits that the link could have sent. Behind a shaper or classes, those are what their rate allows in the long run: a burst from saved tokens exceeds 1.";
     Throughput, "throughput_bps", "throughput", "bit/s", Higher, "Bits sent per second, headers and retransmissions included.";
     PacketRate, "packet_rate_pps", "packet rate", "packet/s", Neither, "Packets sent per second.";
     Goodput, "goodput_bps", "goodput", "bit/s", Higher, "New data that receivers got, in bits per second, over the \
@@ -110,6 +114,8 @@ metrics! {
         link, over all packets that arrived there.";
     LossShare, "loss_share", "share of losses", "1", Neither, "Packets of this traffic dropped at the link, over all \
         packets dropped there. It equals the share of arrivals if loss is proportional.";
+    AirtimeShare, "airtime_share", "share of airtime", "1", Neither, "Time that frames of this queue took of a channel \
+        of Wi-Fi, with their acknowledgments, over the time of the window. Of frames that collide, each counts.";
     ByteLossRate, "byte_loss_rate", "byte loss", "1", Lower, "Bytes dropped at the link over bytes that arrived there.";
     EarlyLossRate, "early_loss_rate", "early loss", "1", Neither, "Packets dropped by chance before the buffer was full, over arrivals.";
     ForcedLossRate, "forced_loss_rate", "forced loss", "1", Neither, "Packets dropped because a limit of the algorithm \

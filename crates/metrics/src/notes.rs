@@ -1,7 +1,7 @@
 //! The remarks that a reader of results needs: no intervals, no steady state, dropped acknowledgments, the cap on
 //! seeds.
 
-use quell_scenario::{ACKS, Scenario};
+use quell_scenario::{ACKS, Decides, Scenario};
 
 use crate::metric::Metric;
 use crate::quantity::Quantity;
@@ -64,26 +64,43 @@ impl Results {
     }
 
     /// The algorithms that drop more than [`ACKS_DROPPED`] of the acknowledgments at a link (a drop for
-    /// want of room is not the algorithm's), the link, and that share as the mean over the seeds.
+    /// want of room is not the algorithm's, and one by a filter of superfluous acknowledgments is on purpose), the link,
+    /// and that share as the mean over the seeds. Links whose algorithm is their own are left out.
     fn ack_drops(&self, point: usize) -> Vec<AckDrops<'_>> {
         let Some(info) = self.run.points.get(point) else { return Vec::new() };
         let scenario = std::cell::OnceCell::new();
-        // With its defaults filled in, an algorithm that knows the key has it.
-        let can_spare = |algorithm: &str, link: &str| {
+        let all_at = |algorithm: &str, link: &str| {
             let scenario = scenario.get_or_init(|| Scenario::parse(&info.scenario));
-            let choice = scenario.as_ref()?.algorithm_at(link, algorithm)?;
-            Some(choice.parameters.get("signal")?.as_str() != Some("by-size"))
+            scenario.as_ref().map(|scenario| scenario.algorithms_at(link, algorithm)).unwrap_or_default()
         };
-        let share = |algorithm: &str, link: &String| {
+        // With its defaults filled in, an algorithm that knows the key has it.
+        let spares = |at: &Decides| Some(at.choice.parameters.get("signal")?.as_str() == Some("by-size"));
+        let can_spare = |all: &[Decides]| all.iter().any(|at| !at.is_own && spares(at) == Some(false));
+        let filters = |at: &Decides| {
+            at.choice
+                .parameters
+                .get("ack_filter")
+                .and_then(|mode| mode.as_str())
+                .is_some_and(|mode| mode != "off")
+        };
+        let share = |algorithm: &str, link: &String, filtered: bool| {
             let view = View { link: Some(link.clone()), scope: ACKS.into(), ..View::of_point(point) };
             let of = |metric| self.estimate(&view, algorithm, metric).map(|e| e.mean);
-            Some(of(Metric::EarlyLossRate)? + of(Metric::ForcedLossRate)?)
+            // A filter's drops are forced ones.
+            let forced = if filtered { 0.0 } else { of(Metric::ForcedLossRate)? };
+            Some(of(Metric::EarlyLossRate)? + forced)
         };
         let pairs = info.algorithms.iter().flat_map(|a| info.links.iter().map(move |l| (a, l)));
         pairs
             .filter_map(|(algorithm, link)| {
-                let share = share(algorithm, link).filter(|x| *x > ACKS_DROPPED)?;
-                Some(AckDrops { algorithm, link, share, can_spare: can_spare(algorithm, link) == Some(true) })
+                // To read the scenario takes longer.
+                share(algorithm, link, false).filter(|x| *x > ACKS_DROPPED)?;
+                let all = all_at(algorithm, link);
+                if !all.is_empty() && all.iter().all(|at| at.is_own) {
+                    return None;
+                }
+                let share = share(algorithm, link, all.iter().any(filters)).filter(|x| *x > ACKS_DROPPED)?;
+                Some(AckDrops { algorithm, link, share, can_spare: can_spare(&all) })
             })
             .collect()
     }

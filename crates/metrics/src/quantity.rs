@@ -189,7 +189,7 @@ fn term(text: &str) -> Result<Term, String> {
     let metric = Metric::find(name).ok_or_else(|| {
         let names: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
         let titles: Vec<&str> = Metric::ALL.iter().map(|m| m.title()).collect();
-        let (mut rule, nearest) = unknown("metric", name, &[names.as_slice(), &titles].concat());
+        let (mut rule, mut nearest) = unknown("metric", name, &[names.as_slice(), &titles].concat());
         // A part of a name says which are meant, and so does another word for it.
         let part = match name.to_lowercase().as_str() {
             "latency" | "sojourn" => "delay".into(),
@@ -201,8 +201,12 @@ fn term(text: &str) -> Result<Term, String> {
         };
         let alike: Vec<&str> =
             names.iter().copied().filter(|n| n.split('_').any(|word| word == part)).collect();
-        if nearest.is_none() && !alike.is_empty() {
-            rule.push_str(&format!("; did you mean one of {}?", alike.join(", ")));
+        if nearest.is_none() {
+            match alike.as_slice() {
+                [] => {}
+                [one] => nearest = Some(one.to_string()),
+                several => rule.push_str(&format!("; did you mean one of {}?", several.join(", "))),
+            }
         }
         let usual: Vec<&str> = Metric::TABLE.iter().map(|m| m.name()).collect();
         let more = names.len() - usual.len();
@@ -278,6 +282,7 @@ mod tests {
         );
         assert!(why("los_rate").contains("did you mean \"loss_rate\"?"));
         assert!(why("latency").contains("did you mean one of queue_delay_mean_s,"));
+        assert!(why("fairness").contains("did you mean \"jain_index\"?"));
         assert!(why("loss/nothing-like-it").starts_with("unknown metric; known:"));
         assert!(why("a").starts_with("unknown metric"));
         assert!(why("").starts_with("unknown metric"));

@@ -106,9 +106,10 @@ fn rows_of(
         }
         row(scope.name, values)
     };
-    let of_lane = |(i, name): (usize, &&str)| {
+    let of_lane = |(i, name): (usize, &String)| {
         let mut values = of_link(Part::Lane(i));
         share_figures(&mut values, segments, Part::Lane(i));
+        airtime_figures(&mut values, segments, i, to.since(from));
         row(format!("{LANE}{name}"), values)
     };
     let lanes = link.lanes.iter().enumerate().map(of_lane);
@@ -196,8 +197,8 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
     let departed = sum(|c| c.departed);
     let bits = sum(|c| c.departed_bytes) * 8.0;
     let capacity: f64 = segments.iter().map(|s| s.capacity_bits).sum();
-    // Of a packet that is being sent at an edge of the window, only the part within counts: a share of
-    // the link never exceeds 1. Each class has of it what it has of the packets that left.
+    // Of a packet that is being sent at an edge of the window, only the part within counts, so that a share of the
+    // link exceeds 1 only by a burst from tokens of a shaper or a class. Each class has of it what it has of the packets that left.
     let sent: f64 = segments.iter().map(|s| s.sent_bits).sum();
     let everything =
         segments.iter().flat_map(|s| &s.classes).map(|c| c.counts.departed_bytes as f64).sum::<f64>();
@@ -247,6 +248,16 @@ fn share_figures(values: &mut Values, segments: &[Segment], part: Part<'_>) {
     };
     values.set(Metric::ArrivalShare, share(|c| c.arrived));
     values.set(Metric::LossShare, share(Counts::dropped));
+}
+
+/// The share of the time for which the frames of a lane had a channel; of other links there is none.
+fn airtime_figures(values: &mut Values, segments: &[Segment], lane: usize, length: Duration) {
+    let is_channel = segments.iter().flat_map(|s| &s.lanes).any(|lane| !lane.airtime.is_zero());
+    if is_channel {
+        let own = segments.iter().filter_map(|s| s.lanes.get(lane)).map(|lane| lane.airtime.as_secs_f64());
+        // A frame counts where it ends, so that one which began before can exceed a short window.
+        values.set(Metric::AirtimeShare, (own.sum::<f64>() / length.as_secs_f64()).min(1.0));
+    }
 }
 
 /// The times of a part and of several segments together; `None`: there are none.
@@ -892,6 +903,7 @@ mod tests {
                 rtt_ns
             },
             delay_ns,
+            airtime: Duration::ZERO,
         }
     }
 
@@ -971,7 +983,7 @@ mod tests {
         let link = LinkOutcome {
             link: LinkId(0),
             name: "bottleneck".into(),
-            lanes: vec!["l"],
+            lanes: vec!["l".into()],
             segments: vec![first, second],
             series: Series::default(),
             // Of two flows that always send, and three from 25 s on.
@@ -1102,6 +1114,26 @@ mod tests {
         close(second(1), Metric::FctMean, 3.0);
         let sizes = SIZES.map(|(_, from)| from);
         assert!(sizes.is_sorted() && sizes[0] == 0, "each size has one class");
+    }
+
+    #[test]
+    fn lanes_of_a_channel_have_airtime() {
+        let (facts, mut outcome) = example();
+        let of = |outcome: &Outcome| {
+            let rows = metrics(&facts, outcome, &transfers(&facts, outcome));
+            let lane = |row: &&MetricRow| row.scope == "lane:l" && row.segment.is_none();
+            let found = rows.iter().find(lane).unwrap().values.get(Metric::AirtimeShare);
+            assert!(
+                rows.iter()
+                    .all(|row| row.scope == "lane:l" || row.values.get(Metric::AirtimeShare).is_none())
+            );
+            found
+        };
+        assert_eq!(of(&outcome), None, "other links have none");
+        let segments = &mut outcome.links[0].segments;
+        let length = segments.last().unwrap().to - segments[0].from;
+        segments[0].lanes[0].airtime = length.mul_f64(0.25);
+        assert!((of(&outcome).unwrap() - 0.25).abs() < 1e-9);
     }
 
     #[test]

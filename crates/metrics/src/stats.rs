@@ -125,8 +125,12 @@ mod tests {
         let small = Estimate { mean: 0.5, half_width: Some(3.0), n: 2 };
         assert_eq!(small.interval_within(Range::POSITIVE), Some((0.0, 3.5)));
         // A mean that is out of range by rounding is never outside its own interval.
-        let over = Estimate { mean: 1.5, half_width: Some(0.25), n: 2 };
-        assert_eq!(over.interval_within(Range::SHARE), Some((1.25, 1.5)));
+        let rounded = 1.0 + f64::EPSILON;
+        let over = Estimate { mean: rounded, half_width: Some(0.25), n: 2 };
+        assert_eq!(over.interval_within(Range::SHARE), Some((rounded - 0.25, rounded)));
+        // One that is so by a burst is in the middle of the whole of it.
+        let burst = Estimate { mean: 5.0, half_width: Some(0.25), n: 2 };
+        assert_eq!(burst.interval_within(Range::SHARE), Some((4.75, 5.25)));
         assert_eq!(Estimate { half_width: None, ..small }.interval_within(Range::SHARE), None);
     }
 

@@ -136,7 +136,7 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         return (rule, None);
     }
     if kind == "key"
-        && let Some(rule) = misplaced(wrong, names)
+        && let Some(rule) = misplaced(wrong, names).or_else(|| of_netem(wrong, names))
     {
         return (rule, None);
     }
@@ -169,6 +169,143 @@ fn misplaced(wrong: &str, names: &[&str]) -> Option<String> {
     let of_flows = ["tcp", "congestion"].iter().any(|key| names.contains(key));
     (wrong == "dialect" && of_flows)
         .then(|| "is a key of the file: write it at the top, above every table".to_string())
+}
+
+/// Words that are not keys of a table, and what to write instead.
+type Instead = &'static [(&'static [&'static str], &'static str)];
+
+/// Words of netem's that are not keys of a link.
+const OF_LINKS: Instead = &[
+    (
+        &["gemodel", "loss_gemodel", "gilbert_elliott", "gilbert", "loss_model", "loss_state", "state"],
+        "write loss = { gilbert_elliott = { p = 0.01, r = 0.2 } }",
+    ),
+    (&["loss_burst", "burst", "loss_correlation"], "write loss = { mean = 0.01, burst = 5 }"),
+    (
+        &[
+            "delay_jitter",
+            "delay_variation",
+            "pdv",
+            "ipdv",
+            "distribution",
+            "delay_distribution",
+            "correlation",
+        ],
+        "write jitter = { size = \"5 ms\", distribution = \"normal\" }",
+    ),
+    (&["reorder", "reordering", "reorder_gap", "gap"], "write jitter = { size = \"5 ms\", reorder = true }"),
+    (&["duplication", "dup"], "write duplicate = 0.01"),
+    (&["corrupt", "corruption"], "a corrupted packet is lost to its receiver: add its probability to loss"),
+    (
+        &["limit"],
+        "write buffer = \"1000 packets\" for the queue in front of the wire; netem's limit also counts the packets that \
+         it delays",
+    ),
+    (&["slot", "slots"], "slots are not modeled: leave it out, or let the rate change with changes"),
+    (
+        &["users", "ue", "ues", "lte", "cellular", "base_station", "tti"],
+        "write cell = { users = [{ name = \"phone\", repeat = 4 }] }",
+    ),
+    (
+        &["handover", "handoff", "handoffs", "reconfigurations", "satellite"],
+        "write handovers = { every = \"15 s\", delay = { uniform = [\"0 ms\", \"15 ms\"] } }",
+    ),
+    (&["netem"], "quell import netem writes the keys for its options"),
+    (&["tbf", "bucket", "token_bucket"], "write shaper = { rate = \"20 Mbit/s\", burst = \"15 kB\" }"),
+    (
+        &["htb", "drr", "prio", "hfsc", "class", "scheduler"],
+        "write classes = [{ name = \"voice\", match = { dscp = 46 } }, { name = \"rest\", priority = 1 }]",
+    ),
+];
+
+/// Words of tc-tbf(8) that are not keys of a shaper.
+const OF_SHAPER: Instead = &[
+    (&["buffer", "maxburst"], "write burst = \"15 kB\""),
+    (&["minburst"], "write mtu = \"1500 B\""),
+    (&["latency"], "write limit: what the rate sends in that time, and the burst"),
+    (&["overhead", "mpu", "linklayer"], "packets count as the simulated sizes; raise those instead"),
+];
+
+/// Words for cells that are not keys of one.
+const OF_CELL: Instead = &[
+    (&["tti", "slot", "subframe", "ttl"], "write interval = \"1 ms\""),
+    (&["pf", "policy", "algorithm", "rr"], "write scheduler = \"proportional-fair\""),
+    (&["tc", "t_c", "time_constant", "average"], "write window = \"1 s\""),
+    (&["ues", "ue", "phones", "clients"], "write users = [{ name = \"phone\", repeat = 4 }]"),
+];
+
+/// Words for users of a cell that are not keys of one.
+const OF_USERS: Instead = &[
+    (&["trace", "capacity", "file"], "write changes = \"traces/phone.csv\""),
+    (&["group", "dscp", "host", "filter"], "write match = { group = \"voice\" }"),
+    (&["offset", "phase"], "write shift = \"3 s\""),
+    (&["weight", "priority"], "users of a cell have none: use classes"),
+];
+
+/// Words of tc-htb(8) that are not keys of a class.
+const OF_CLASSES: Instead = &[
+    (&["prio"], "write priority = 0"),
+    (&["default"], "leave match out of the class that takes what no other does"),
+    (&["r2q"], "write quantum = \"1500 B\" at the leaves"),
+    (&["leaf", "queue", "algorithm"], "write aqm = { algorithm = \"codel\" }"),
+    (&["group", "dscp", "host", "filter"], "write match = { group = \"voice\" }"),
+    (&["mark", "fwmark"], "nothing sets marks of a firewall here: match a group, a DSCP or a host"),
+    (&["limit"], "write buffer = \"100 packets\""),
+    (&["weight"], "write quantum: twice as much of it is twice the weight"),
+];
+
+/// Words that are not keys of the table of a link's losses.
+const OF_LOSS: Instead = &[
+    (
+        &["gemodel", "gilbert", "p", "r", "h", "k", "1-h", "1-k", "good_loss", "bad_loss", "state"],
+        "write loss = { gilbert_elliott = { p = 0.01, r = 0.2 } }",
+    ),
+    (&["correlation"], "losses come in bursts instead: write loss = { mean = 0.01, burst = 5 }"),
+    (&["random", "probability", "rate"], "write loss = 0.01"),
+];
+
+/// Words that are not keys of the table of a chain of losses.
+const OF_CHAIN: Instead =
+    &[(&["1-h", "h"], "write bad_loss, which is 1 - h"), (&["1-k", "k"], "write good_loss, which is 1 - k")];
+
+/// Words that are not keys of a change of a link.
+const OF_CHANGES: Instead = &[
+    (
+        &["jitter", "duplicate"],
+        "it does not change during a run: write it beside changes, in the table of the link",
+    ),
+    (&["buffer", "ecn", "aqm"], "it does not change during a run"),
+];
+
+/// Words of ethtool's and of a kernel's that are not keys of senders.
+const OF_TCP: Instead = &[
+    (
+        &["rx_usecs", "gro_flush_timeout", "lro", "coalesce", "interrupt_coalescing", "gro_time"],
+        "write gro = \"0.1 ms\", which is how long packets are gathered",
+    ),
+    (
+        &["generic_receive_offload", "rx_gro"],
+        "write gro = \"0.1 ms\", or leave it out where nothing is gathered",
+    ),
+];
+
+/// Returns the message about a word of tc's, or a key of another table, in a table of a link, whose keys are `names`.
+fn of_netem(wrong: &str, names: &[&str]) -> Option<String> {
+    let tables: [(&[&str], &str, Instead); 9] = [
+        (&["loss", "jitter", "duplicate"], "links", OF_LINKS),
+        (&["gilbert_elliott", "mean", "burst"], "losses", OF_LOSS),
+        (&["good_loss", "bad_loss"], "a chain", OF_CHAIN),
+        (&["at", "rate", "delay", "loss"], "changes", OF_CHANGES),
+        (&["burst", "peak_rate", "mtu"], "a shaper", OF_SHAPER),
+        (&["cburst", "quantum", "priority"], "classes", OF_CLASSES),
+        (&["gro", "delayed_ack"], "senders", OF_TCP),
+        (&["scheduler", "interval", "users"], "a cell", OF_CELL),
+        (&["changes", "shift", "repeat"], "users of a cell", OF_USERS),
+    ];
+    let (_, table, words) =
+        tables.into_iter().find(|(keys, ..)| keys.iter().all(|key| names.contains(key)))?;
+    let (_, rule) = words.iter().find(|(words, _)| words.iter().any(|word| plain(word) == plain(wrong)))?;
+    Some(format!("not a key of {table}: {rule}"))
 }
 
 /// A message, the name that was meant, and then the list of all, which may be long.
@@ -237,6 +374,48 @@ mod tests {
         // A slip is a slip, and a table that is not an algorithm's has keys of its own.
         assert_eq!(unknown("key", "targt", &parameters("pie")).1.as_deref(), Some("target"));
         assert!(!unknown("key", "limit", &["count", "rtt"]).0.contains("buffer"));
+    }
+
+    #[test]
+    fn the_words_of_netem_are_answered_with_the_keys_of_links() {
+        let link = &["rate", "delay", "buffer", "loss", "jitter", "duplicate", "changes"];
+        for (wrong, want) in [
+            ("gemodel", "write loss = { gilbert_elliott = { p = 0.01, r = 0.2 } }"),
+            ("delay_jitter", "write jitter = { size = "),
+            ("reorder", "reorder = true }"),
+            ("corrupt", "add its probability to loss"),
+            ("limit", "write buffer = "),
+            ("slot", "let the rate change"),
+            ("loss_state", "gilbert_elliott"),
+            ("tbf", "write shaper = { rate = "),
+            ("htb", "write classes = [{ name = "),
+        ] {
+            let (rule, nearest) = unknown("key", wrong, link);
+            assert!(rule.starts_with("not a key of links: ") && rule.contains(want), "{wrong}: {rule}");
+            assert_eq!(nearest, None);
+            assert_eq!(unknown("key", wrong, &["count", "rtt"]).0, "unknown key");
+        }
+        let loss = &["gilbert_elliott", "mean", "burst"];
+        let chain = &["p", "r", "good_loss", "bad_loss"];
+        let change = &["at", "rate", "delay", "loss"];
+        let shaper = &["rate", "burst", "peak_rate", "mtu", "limit"];
+        let class = &["name", "parent", "rate", "cburst", "quantum", "priority", "match"];
+        let tcp = &["congestion", "delayed_ack", "gro"];
+        for (wrong, names, want) in [
+            ("rx-usecs", &tcp[..], "not a key of senders: write gro = "),
+            ("gemodel", &loss[..], "not a key of losses: write loss = { gilbert_elliott"),
+            ("p", loss, "not a key of losses: write loss = { gilbert_elliott"),
+            ("correlation", loss, "not a key of losses: losses come in bursts"),
+            ("h", chain, "not a key of a chain: write bad_loss, which is 1 - h"),
+            ("1-k", chain, "not a key of a chain: write good_loss, which is 1 - k"),
+            ("jitter", change, "not a key of changes: it does not change during a run"),
+            ("latency", shaper, "not a key of a shaper: write limit: what the rate sends in that time"),
+            ("prio", class, "not a key of classes: write priority = 0"),
+            ("mark", class, "not a key of classes: nothing sets marks of a firewall here"),
+        ] {
+            let (rule, _) = unknown("key", wrong, names);
+            assert!(rule.starts_with(want), "{wrong}: {rule}");
+        }
     }
 
     #[test]
@@ -350,7 +529,7 @@ mod tests {
                 format!(
                     "cake\", bandwidth = \"20 Mbit/s\", diffserv = \"besteffort\", isolation = \"dual-srchost\", overhead = \
                      \"18 B\", mpu = \"64 B\", framing = \"noatm\", rtt = \"30 ms\", and in the link's table ecn = true; nat: \
-                     addresses are the hosts' own here, as with nonat: leave it out; {unsaid} ecn: {so}"
+                     hosts are those before their addresses are translated here, as with nat: leave it out; {unsaid} ecn: {so}"
                 ),
             ),
             // Its mbps are bytes.

@@ -122,7 +122,7 @@ macro_rules! files {
 }
 
 static LINKS: LazyLock<Vec<Link>> = LazyLock::new(
-    || files!(link, "links": "cable" "cable-upstream" "dsl" "fiber" "lte" "office" "port-10g" "satellite" "starlink"),
+    || files!(link, "links": "cable" "cable-upstream" "dsl" "fiber" "lte" "office" "port-10g" "satellite" "starlink" "starlink-handovers"),
 );
 
 static LOADS: LazyLock<Vec<Load>> = LazyLock::new(

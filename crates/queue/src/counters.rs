@@ -18,9 +18,16 @@ pub struct Tally {
 
 impl Tally {
     #[inline]
-    fn count(&mut self, size: Bytes) {
+    pub(crate) fn count(&mut self, size: Bytes) {
         self.packets += 1;
         self.bytes += size.get();
+    }
+
+    /// Takes back a [`Tally::count`].
+    #[inline]
+    pub(crate) fn uncount(&mut self, size: Bytes) {
+        self.packets -= 1;
+        self.bytes -= size.get();
     }
 }
 
@@ -62,7 +69,7 @@ impl Drops {
     }
 
     #[inline]
-    fn count(&mut self, cause: Cause, size: Bytes, ecn: Ecn) {
+    pub(crate) fn count(&mut self, cause: Cause, size: Bytes, ecn: Ecn) {
         match cause {
             Cause::Early => self.early.count(size),
             Cause::Forced => self.forced.count(size),
@@ -71,6 +78,15 @@ impl Drops {
         if ecn.is_capable() {
             self.ecn_capable.count(size);
         }
+    }
+}
+
+impl AddAssign for Drops {
+    fn add_assign(&mut self, other: Drops) {
+        self.early += other.early;
+        self.forced += other.forced;
+        self.overflow += other.overflow;
+        self.ecn_capable += other.ecn_capable;
     }
 }
 
@@ -100,6 +116,18 @@ impl Counters {
     pub fn signaled(&self) -> u64 {
         let by_algorithm = |drops: &Drops| drops.early.packets + drops.forced.packets;
         by_algorithm(&self.refused) + by_algorithm(&self.dropped) + self.marked.packets
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.arrived += other.arrived;
+        self.arrived_ce += other.arrived_ce;
+        self.enqueued += other.enqueued;
+        self.refused += other.refused;
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        self.departed += other.departed;
     }
 }
 

@@ -4,7 +4,10 @@
 //! their own times, asks it about each packet, and turns the verdict into a mark or a drop by the
 //! packet's ECN field. [`Fifo`] adds the packets; [`Parallel`] holds those of several FIFOs in one buffer
 //! for a discipline; [`Queue`] is the one of the two that an algorithm needs. [`Line`] is a queue and the
-//! link that serves it. The simulator's fast engine puts its own ring of departure times behind the gate.
+//! link that serves it. [`Shaped`] puts a token [`Bucket`] in front of any queue, and [`Tree`] schedules any queues as
+//! the leaves of a tree of classes. [`Cell`] serves any queues in intervals, as a base station serves its users, and
+//! [`Wifi`] lets queues share a channel of IEEE 802.11. The simulator's fast engine puts its own ring of departure times
+//! behind the gate.
 #![no_std]
 #![deny(missing_docs)]
 // The same results on every platform: see clippy.toml.
@@ -12,6 +15,8 @@
 
 extern crate alloc;
 
+mod bucket;
+mod cell;
 mod counters;
 mod fifo;
 mod gate;
@@ -19,7 +24,15 @@ mod line;
 mod parallel;
 mod qdisc;
 mod queue;
+mod refused;
+mod shaped;
+mod tree;
+mod waiting;
+mod wifi;
+mod wire;
 
+pub use bucket::Bucket;
+pub use cell::{Cell, Channels, Policy};
 pub use counters::{Counters, Drops, Tally};
 pub use fifo::Fifo;
 pub use gate::{Admission, Gate, Limit};
@@ -27,8 +40,16 @@ pub use line::{CATCH_UP, Carry, Host, Line, LinkState, Sent, Transmitter};
 pub use parallel::Parallel;
 pub use qdisc::{Dequeued, DropPoint, Dropped, Qdisc};
 pub use queue::Queue;
+pub use refused::Refused;
+pub use shaped::{Peak, Shaped, Shaper};
+pub use tree::{Class, Classifier, Classify, Limits, Match, Plan, Table, Tree, usual_quantum};
+pub use waiting::Waiting;
+pub use wifi::{AccessPoint, Aggregation, Channel, Contention, Frames, MOST_STATIONS, Station, Usage, Wifi};
+pub use wire::{
+    Changes, Deviation, Flight, GilbertElliott, Impaired, Impairments, Jitter, Loss, Schedule, ToCome,
+};
 
-use quell_aqm::{Ecn, FlowId, Hosts, Transport};
+use quell_aqm::{Acknowledgment, Ecn, FlowId, Hosts, Transport};
 use quell_units::Bytes;
 
 /// A packet as a queue sees it: what it needs to know, and the one thing that it may change.
@@ -50,10 +71,27 @@ pub trait Packet {
     fn dscp(&self) -> u8 {
         0
     }
+    /// Sets its DSCP to 0, where its owner can.
+    #[inline]
+    fn wash(&mut self) {}
     /// The hosts between which it travels; nobody knows unless its owner does.
     #[inline]
     fn hosts(&self) -> Hosts {
         Hosts::default()
+    }
+    /// The number of the group of flows it belongs to; 0 where there are no groups.
+    #[inline]
+    fn group(&self) -> u32 {
+        0
+    }
+    /// Its mark, as a firewall sets one (`fwmark`); 0 where it has none.
+    #[inline]
+    fn mark(&self) -> u32 {
+        0
+    }
+    /// What it acknowledges; `None` of what does not, and where nobody looks.
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        None
     }
     /// It waits, or would have waited, in this lane of a discipline.
     #[inline]

@@ -234,6 +234,50 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         (arrived, packet)
     }
 
+    /// Takes the packet at a place of a lane, from the head.
+    fn pop_at(&mut self, lane: usize, place: usize) -> (Time, P) {
+        let mut key = self.ends[lane].head;
+        for _ in 0..place {
+            key = self.packets.nodes[key as usize].behind;
+        }
+        if place == 0 {
+            return self.pop(lane);
+        }
+        if key == self.ends[lane].tail {
+            return self.pop_tail(lane);
+        }
+        let (arrived, packet, [before, behind]) = self.packets.remove(key);
+        self.packets.nodes[before as usize].behind = behind;
+        self.packets.nodes[behind as usize].before = before;
+        let bytes = packet.bytes().get();
+        let view = &mut self.views[lane];
+        view.packets = Packets::new(view.packets.get() - 1);
+        view.bytes = Bytes::new(view.bytes.get() - bytes);
+        self.bytes -= bytes;
+        (arrived, packet)
+    }
+
+    /// Drops an acknowledgment that an arrival makes superfluous, if there is one.
+    #[inline(never)]
+    fn filter(&mut self, now: Time, lane: usize, arrival: &P, dropped: &mut dyn FnMut(Dropped<P>)) {
+        let Some(acknowledges) = arrival.acknowledgment() else { return };
+        let (nodes, mut key) = (&self.packets.nodes, self.ends[lane].head);
+        let mut waiting = core::iter::from_fn(|| {
+            let node = nodes.get(key as usize)?;
+            key = node.behind;
+            let packet = node.packet.as_ref()?;
+            Some(packet.acknowledgment().filter(|_| packet.flow() == arrival.flow()))
+        });
+        let Some(place) = self.discipline.superfluous(&acknowledges, &mut waiting) else { return };
+        let (arrived, packet) = self.pop_at(lane, place);
+        let meta = meta(&packet, arrived);
+        self.count(lane, |events| events.dropped(meta.bytes, meta.ecn, Cause::Forced));
+        let meta = shown(&meta, self.marks);
+        self.ask(now, |d, cx| d.on_superfluous(cx, lane, &meta));
+        self.after_drop(lane, now);
+        dropped(Dropped { packet, cause: Cause::Forced, place: DropPoint::Waiting });
+    }
+
     /// Tells the discipline that a lane is idle, if it is and was not told.
     #[inline]
     fn tell_idle(&mut self, lane: usize, since: Time) {
@@ -306,6 +350,9 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.arrival_lane = lane;
         packet.set_lane(lane);
         let mut admission = judge(self.ask(now, |d, cx| d.on_enqueue(cx, lane, pkt)), pkt);
+        if self.discipline.filters() && !matches!(admission, Admission::Dropped(_)) {
+            self.filter(now, lane, &packet, dropped);
+        }
         if !matches!(admission, Admission::Dropped(_))
             && !self.has_room(pkt)
             // A copy, so that `pkt` itself need not be in memory.
@@ -325,6 +372,9 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
                 packet.set_ce();
             }
             Admission::Queued => {}
+        }
+        if self.discipline.washes() {
+            packet.wash();
         }
         self.push(lane, now, packet);
         admission
@@ -463,6 +513,9 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
             let lane = self.discipline.classify(now, &pkt);
             self.discipline.on_inherit(lane, &pkt);
             packet.set_lane(lane);
+            if self.discipline.washes() {
+                packet.wash();
+            }
             if let Some(events) = self.lane_events.get_mut(lane) {
                 events.inherited(pkt.bytes);
             }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use quell_aqm::{Cause, PacketMeta, Probe, QueueView};
 use quell_units::{BitRate, Time};
 
+use crate::counters::Tally;
 use crate::{Admission, Counters, Packet};
 
 /// A queueing discipline: what a host puts packets into and takes them out of.
@@ -46,6 +47,15 @@ pub trait Qdisc {
     /// The names of the discipline's lanes; none where there is one queue, or lanes have no names.
     fn lane_names(&self) -> &'static [&'static str] {
         &[]
+    }
+    /// How many lanes have names: those that records tell apart.
+    fn lane_count(&self) -> usize {
+        self.lane_names().len()
+    }
+    /// The name of a lane, also of one whose name is known only when the program runs. Then
+    /// [`Qdisc::lane_names`] has none.
+    fn lane_name(&self, lane: usize) -> Option<&str> {
+        self.lane_names().get(lane).copied()
     }
     /// The packets that wait in a lane; `None` where there is one queue.
     fn lane_view(&self, lane: usize) -> Option<QueueView> {
@@ -110,6 +120,17 @@ pub struct Dropped<P> {
     pub place: DropPoint,
 }
 
+impl<P: Packet> Dropped<P> {
+    /// Takes the packet out of what waits in its queue, if it waited.
+    #[inline]
+    pub(crate) fn out_of(self, waiting: &mut Tally) -> Self {
+        if self.place != DropPoint::Arrival {
+            waiting.uncount(self.packet.bytes());
+        }
+        self
+    }
+}
+
 /// The place in a queue at which a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropPoint {
@@ -117,7 +138,7 @@ pub enum DropPoint {
     Arrival,
     /// It came to the head, and the algorithm dropped it.
     Head,
-    /// It waited, and makes room for an arrival.
+    /// It waited, and makes room for an arrival, or an arrival makes it superfluous ([`Cause::Forced`]).
     Waiting,
 }
 

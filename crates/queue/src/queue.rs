@@ -75,6 +75,12 @@ impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
     fn lane_names(&self) -> &'static [&'static str] {
         either!(self, q => q.lane_names())
     }
+    fn lane_count(&self) -> usize {
+        either!(self, q => q.lane_count())
+    }
+    fn lane_name(&self, lane: usize) -> Option<&str> {
+        either!(self, q => q.lane_name(lane))
+    }
     fn lane_view(&self, lane: usize) -> Option<QueueView> {
         either!(self, q => q.lane_view(lane))
     }

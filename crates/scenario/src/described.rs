@@ -63,6 +63,15 @@ pub(crate) fn or_name(schema: &mut Schema) {
     }
 }
 
+/// A link that is a channel of Wi-Fi has the rate of its stations.
+pub(crate) fn rate_unless_wifi(schema: &mut Schema) {
+    if let Some(required) = schema.get_mut("required").and_then(|list| list.as_array_mut()) {
+        required.retain(|key| key != "rate");
+    }
+    schema.insert("if".into(), serde_json::json!({ "not": { "required": ["wifi"] } }));
+    schema.insert("then".into(), serde_json::json!({ "required": ["rate"] }));
+}
+
 /// A change may also be the list of its time, rate and delay.
 pub(crate) fn or_pair(schema: &mut Schema) {
     let table = schema.clone();

@@ -7,6 +7,7 @@
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_aqm::params::ParamDoc;
 use quell_tcp::TcpParams;
+use quell_units::BitRate;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -773,8 +774,28 @@ fn switch_off(node: &mut Node, name: &str) {
 /// Gives the keys that a scenario leaves out the values that they have in the dialect that it names, and takes out
 /// those that are "none".
 pub(crate) fn speak(tree: &mut Node) {
+    rate_channels(tree);
     give(tree);
     switch_off(tree, "");
+}
+
+/// Gives links that are channels of Wi-Fi the rate of their fastest station, in any dialect.
+fn rate_channels(tree: &mut Node) {
+    for topology in ["dumbbell", "parking_lot"] {
+        if let Some(link) = tree.get_mut(topology) {
+            rate_channel(link);
+        }
+    }
+    each(tree.get_mut("graph").and_then(|graph| graph.get_mut("links")), rate_channel);
+}
+
+fn rate_channel(link: &mut Node) {
+    let stations = link.get("wifi").and_then(|wifi| wifi.get("stations"));
+    let Some(Node { value: Value::Array(stations), .. }) = stations else { return };
+    let rate = |station: &Node| station.get("rate")?.text()?.parse::<BitRate>().ok();
+    // Where there is none, that is refused.
+    let fastest = stations.iter().filter_map(rate).max().unwrap_or(BitRate::from_bps(1_000_000));
+    fill(link, [("rate", toml::Value::String(fastest.to_string()))]);
 }
 
 /// Gives the keys that a scenario leaves out the values that they have in the dialect that it names.
@@ -844,6 +865,7 @@ fn link(dialect: Dialect, node: &mut Node) {
     if let Some(own) = node.get_mut("aqm") {
         algorithm(dialect, there, own);
     }
+    of_classes(dialect, there, node);
     if node.get("changes").is_some() {
         let rows = TABLE.iter().filter(|row| matches!(row.place, Place::Reverse));
         let rows = rows.filter_map(|row| Some((row.key, row.given(dialect, || None)?)));
@@ -855,6 +877,24 @@ fn link(dialect: Dialect, node: &mut Node) {
     if let Some(own) = own_back {
         algorithm(dialect, back, own);
     }
+    if let Some(node) = node.get_mut("reverse") {
+        of_classes(dialect, back, node);
+    }
+}
+
+/// Gives the algorithms of a link's classes, of a cell's users and of stations what the dialect says of them.
+fn of_classes(dialect: Dialect, marks: bool, link: &mut Node) {
+    let uplink = link.get_mut("wifi").and_then(|wifi| wifi.get_mut("uplink"));
+    if let Some(own) = uplink.and_then(|uplink| uplink.get_mut("aqm")) {
+        algorithm(dialect, marks, own);
+    }
+    let mut own = |queue: &mut Node| {
+        if let Some(own) = queue.get_mut("aqm") {
+            algorithm(dialect, marks, own);
+        }
+    };
+    each(link.get_mut("classes"), &mut own);
+    each(link.get_mut("cell").and_then(|cell| cell.get_mut("users")), &mut own);
 }
 
 /// Gives an algorithm what the dialect says of it, in a queue that marks or not.

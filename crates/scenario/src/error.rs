@@ -192,6 +192,10 @@ fn wanted(fault: &Fault) -> Option<String> {
             false => format!("must be {}", parameter.range),
         });
     }
+    if let Some(rule) = of_wire(&path) {
+        let share = fault.value.as_ref().and_then(|value| share(value));
+        return Some(share.map_or(rule.into(), |share| format!("{rule}; write {share}")));
+    }
     let field = path.last_key()?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));
     let text = match (field, whole) {
@@ -200,6 +204,11 @@ fn wanted(fault: &Fault) -> Option<String> {
         }
         ("flows", true) => "write [[flows]]: a list of tables",
         ("links", true) => "write [[graph.links]]: a list of tables",
+        ("classes", true) => {
+            "must be a list of tables, such as [{ name = \"voice\", match = { dscp = 46 } }, { name = \"rest\", priority \
+             = 1 }]"
+        }
+        ("users", true) => "must be a list of tables, such as [{ name = \"phone\", repeat = 4 }]",
         ("changes", true) => {
             "must be a list of changes, such as [{ at = \"10 s\", rate = \"5 Mbit/s\" }], or a table with a list or \
              a file"
@@ -214,11 +223,76 @@ fn wanted(fault: &Fault) -> Option<String> {
         ("schema", true) => "must be 1, the version of the format that this program reads",
         ("seeds", true) => "must be a number of seeds from 1 to 100000, or a list of seeds",
         ("seeds", false) => "must be a whole number of at least 0",
-        ("loss", true) => "must be a number from 0 to below 1, such as 0.01",
         ("sessions_per_second", true) => "must be a positive number",
         _ => return None,
     };
     Some(text.to_string())
+}
+
+/// The rule of a field that says what a wire does to packets, or how a link serves its queues.
+fn of_wire(path: &Path) -> Option<&'static str> {
+    let key = |step: &'_ Step| if let Step::Key(key) = step { Some(key.clone()) } else { None };
+    let keys: Vec<String> = path.0.iter().filter_map(key).collect();
+    let mut last = keys.iter().rev().map(String::as_str);
+    let (field, table) = (last.next()?, last.next()?);
+    Some(match (table, field) {
+        ("changes" | "list", "loss") => {
+            "must be a number from 0 to below 1, such as 0.01; bursts of losses do not change during a run, so they are \
+             the link's loss, without changes of it"
+        }
+        (_, "loss") => {
+            "must be a number from 0 to below 1, such as 0.01, or a table, such as { mean = 0.01, burst = 5 }"
+        }
+        (_, "duplicate") => "must be a number from 0 to below 1, such as 0.01",
+        (_, "jitter") => "must be a table, such as { size = \"5 ms\" }",
+        (_, "cell") => "must be a table, such as { users = [{ name = \"phone\", repeat = 4 }] }",
+        ("users", "match") => "must be a table, such as { group = \"voice\" } or { dscp = [46, 34] }",
+        ("users", "repeat") => "must be a whole number from 1 to 255",
+        (_, "handovers") => {
+            "must be a table, such as { every = \"15 s\", first = \"12 s\", delay = { uniform = [\"0 ms\", \"15 ms\"] } }"
+        }
+        ("handovers", "lost") => "must be true or false",
+        ("handovers", "delay") => "must be a table, such as { uniform = [\"0 ms\", \"15 ms\"] }",
+        ("handovers", "outage") => {
+            "must be a time, such as \"50 ms\", or a table, such as { uniform = [\"20 ms\", \"80 ms\"] }"
+        }
+        (_, "shaper") => "must be a table, such as { rate = \"20 Mbit/s\", burst = \"15 kB\" }",
+        (_, "wifi") => {
+            "must be a table, such as { stations = [{ name = \"laptop\", rate = \"144.4 Mbit/s\" }] }"
+        }
+        ("wifi", "stations") => {
+            "must be a list of tables, such as [{ name = \"laptop\", rate = \"144.4 Mbit/s\", repeat = 10 }]"
+        }
+        ("wifi", "uplink") => "must be a table, such as { buffer = \"100 packets\" }",
+        ("stations", "repeat") => "must be a whole number from 1 to 127",
+        ("stations", "error") => "must be a number from 0 to below 1, such as 0.1",
+        ("wifi", "cw_min" | "cw_max") => "must be a whole number from 0 to 65535",
+        ("wifi", "retries") => "must be a whole number from 0 to 255",
+        ("wifi", "driver") => "must be a whole number of packets from 1 to 100000",
+        ("wifi" | "stations", "aggregate_packets") => "must be a whole number from 1 to 1024",
+        ("stations", "match") => "must be a table, such as { group = \"far\" }",
+        ("classes", "match") => "must be a table, such as { group = \"voice\" } or { dscp = [46, 34] }",
+        ("match", "group") => "must be the name of a group, or a list of names",
+        ("match", "dscp") => "must be a number from 0 to 63, or a list of them",
+        ("match", "host") => "must be a number of at least 1, or a list of them",
+        ("classes", "repeat") => "must be a whole number from 1 to 255",
+        ("classes", "priority") => "must be a whole number from 0 to 63",
+        ("jitter", "correlation") => "must be a number from 0 to below 1, such as 0.25",
+        ("loss", "gilbert_elliott") => "must be a table, such as { p = 0.01, r = 0.2 }",
+        ("loss", "mean") => "must be a number from 0 to below 1, such as 0.01",
+        ("loss", "burst") => "must be a number of packets from 1, such as 5",
+        ("gilbert_elliott", "p" | "r" | "good_loss" | "bad_loss") => {
+            "must be a number from 0 to 1, such as 0.01"
+        }
+        _ => return None,
+    })
+}
+
+/// The share of 1 that a percentage in quotes is.
+fn share(value: &str) -> Option<f64> {
+    let percent: f64 = value.trim_matches('"').trim().strip_suffix('%')?.trim().parse().ok()?;
+    // Dividing would give 0.7% as 0.006999999999999999.
+    (0.0..=100.0).contains(&percent).then(|| (percent * 1e10).round() / 1e12)
 }
 
 /// A text, and what it is called.

@@ -48,7 +48,17 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     node = node.and_then(|n| n.get(name));
                     steps.push(Step::from(name));
                 }
-                Some(_) => return Err(fail(format!("\"{}\" would be inside a plain value", cut(name)))),
+                Some(_) => {
+                    let whole = field.split('.').take(steps.len()).collect::<Vec<_>>().join(".");
+                    let example =
+                        if whole.ends_with("loss") { "; write { mean = 0.01, burst = 5 }" } else { "" };
+                    let rule = format!(
+                        "\"{}\" would be inside a plain value; set {} as a whole{example}",
+                        cut(name),
+                        cut(&whole)
+                    );
+                    return Err(fail(rule));
+                }
             }
         }
         for index in indices.into_iter().flat_map(|rest| rest.split('[')) {

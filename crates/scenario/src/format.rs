@@ -15,7 +15,8 @@ use crate::described::{self, Text};
 use crate::dialect::Dialect;
 use crate::tree::{Fault, Node, Path, steps};
 use crate::values::{
-    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, When, line, lines, some_line, title,
+    Access, Any, CellScheduler, Count, Delay, Dist, Handovers, Jitter, Line, Loss, Rtt, Seeds, Segments,
+    Shaper, Si, When, line, lines, some_line, title,
 };
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what to measure.
@@ -88,9 +89,46 @@ pub(crate) struct LinkFields<'a> {
     pub(crate) delay: Delay,
     pub(crate) buffer: Option<QueueSize>,
     pub(crate) ecn: bool,
-    pub(crate) loss: f64,
+    pub(crate) loss: Loss,
+    pub(crate) jitter: Option<Jitter>,
+    pub(crate) duplicate: Option<f64>,
+    pub(crate) handovers: Option<Handovers>,
+    pub(crate) shaper: Option<Shaper>,
+    pub(crate) classes: &'a [TrafficClass],
+    pub(crate) cell: Option<&'a Cell>,
+    pub(crate) wifi: Option<&'a Wifi>,
     pub(crate) reverse: &'a Reverse,
     pub(crate) changes: &'a Changes,
+}
+
+impl LinkFields<'_> {
+    /// The rate that is its own, its shaper's or its classes', whichever is the lowest.
+    pub(crate) fn shaped(&self, rate: BitRate) -> BitRate {
+        let shaper = self.shaper.map(|shaper| shaper.rate);
+        [shaper, self.classed()].into_iter().flatten().fold(rate, BitRate::min)
+    }
+
+    /// The most that the classes get together, if all without a parent have a rate.
+    fn classed(&self) -> Option<BitRate> {
+        let tops = || self.classes.iter().filter(|class| class.parent.is_none());
+        let most = |class: &TrafficClass| {
+            let ceil = class.ceil.or(class.rate)?.bps();
+            Some(ceil.saturating_mul(u64::from(class.repeat.unwrap_or(1))))
+        };
+        let sum = tops().map(most).try_fold(0_u64, |sum, most| Some(sum.saturating_add(most?)))?;
+        tops().next().map(|_| BitRate::from_bps(sum))
+    }
+
+    /// Says whether something keeps it below its rate.
+    pub(crate) fn is_shaped(&self) -> bool {
+        self.shaper.is_some() || self.classed().is_some()
+    }
+
+    /// The rate, or the highest of those that users of its cell have of their own, if that is higher.
+    pub(crate) fn fastest(&self, rate: BitRate) -> BitRate {
+        let users = self.cell.iter().flat_map(|cell| &cell.users);
+        users.filter_map(|user| user.rate).fold(rate, BitRate::max)
+    }
 }
 
 /// Two routers, `r1` and `r2`, and the link between them. Sources sit behind their own access links; receivers sit on
@@ -98,8 +136,9 @@ pub(crate) struct LinkFields<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, schemars(transform = described::rate_unless_wifi))]
 pub struct Dumbbell {
-    /// The bottleneck's rate.
+    /// The bottleneck's rate. Leave it out with `wifi`.
     #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
     /// The bottleneck's one-way propagation delay.
@@ -111,17 +150,35 @@ pub struct Dumbbell {
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
     pub ecn: bool,
-    /// The probability that the wire loses a packet; default 0.
+    /// The losses of the wire: the probability of each, or a table for bursts of losses; default 0.
     #[serde(default)]
-    pub loss: f64,
+    pub loss: Loss,
+    /// The variation of the delay from packet to packet, if there is any.
+    pub jitter: Option<Jitter>,
+    /// The probability that a packet arrives twice, if any does.
+    pub duplicate: Option<f64>,
+    /// Handovers from path to path, if there are any: steps of the delay, and outages.
+    pub handovers: Option<Handovers>,
+    /// A token bucket between the queue and the transmitter, if there is one; not in the reverse direction.
+    pub shaper: Option<Shaper>,
+    /// Classes of traffic, each leaf with a queue of its own, if there are any; not in the reverse direction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TrafficClass>,
+    /// Users who share transmission intervals, each with a channel and a queue of its own, if there are any; not in the
+    /// reverse direction.
+    pub cell: Option<Cell>,
+    /// A channel of Wi-Fi that takes the place of both directions, if the link is one. `rate` is that of the fastest station
+    /// then: utilization is relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
     /// The access links' rate unless a group sets its own; default 100 Mbit/s, or ten times the fastest link between
     /// the routers if that is more (so that access links are not bottlenecks), but at most the rate that sends the
     /// smallest packet in 1 ns.
     pub access_rate: Option<Access>,
-    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay and loss.
+    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay, loss and jitter.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
-    /// Changes of rate and delay: a list, or a table with a list or a file.
+    /// Changes of rate, delay and loss: a list, or a table with a list or a file.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub changes: Changes,
 }
@@ -130,10 +187,11 @@ pub struct Dumbbell {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, schemars(transform = described::rate_unless_wifi))]
 pub struct ParkingLot {
     /// How many links there are in a row.
     pub bottlenecks: u32,
-    /// The rate of each link.
+    /// The rate of each link. Leave it out with `wifi`.
     #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
     /// The one-way propagation delay of each link.
@@ -145,17 +203,35 @@ pub struct ParkingLot {
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
     pub ecn: bool,
-    /// The probability that a wire loses a packet; default 0.
+    /// The losses of a wire: the probability of each, or a table for bursts of losses; default 0.
     #[serde(default)]
-    pub loss: f64,
+    pub loss: Loss,
+    /// The variation of the delay from packet to packet, if there is any.
+    pub jitter: Option<Jitter>,
+    /// The probability that a packet arrives twice, if any does.
+    pub duplicate: Option<f64>,
+    /// Handovers from path to path, if there are any: steps of the delay, and outages.
+    pub handovers: Option<Handovers>,
+    /// A token bucket between the queue and the transmitter, if there is one; not in the reverse direction.
+    pub shaper: Option<Shaper>,
+    /// Classes of traffic, each leaf with a queue of its own, if there are any; not in the reverse direction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TrafficClass>,
+    /// Users who share transmission intervals, each with a channel and a queue of its own, if there are any; not in the
+    /// reverse direction.
+    pub cell: Option<Cell>,
+    /// A channel of Wi-Fi that takes the place of both directions, if the link is one. `rate` is that of the fastest station
+    /// then: utilization is relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
     /// The access links' rate unless a group sets its own; default 100 Mbit/s, or ten times the fastest link between
     /// the routers if that is more (so that access links are not bottlenecks), but at most the rate that sends the
     /// smallest packet in 1 ns.
     pub access_rate: Option<Access>,
-    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay and loss.
+    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay, loss and jitter.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
-    /// Changes of every link's rate and delay: a list, or a table with a list or a file.
+    /// Changes of every link's rate, delay and loss: a list, or a table with a list or a file.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub changes: Changes,
 }
@@ -177,6 +253,7 @@ pub struct Graph {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, schemars(transform = described::rate_unless_wifi))]
 pub struct GraphLink {
     /// The node it leads from.
     #[serde(deserialize_with = "line")]
@@ -184,7 +261,7 @@ pub struct GraphLink {
     /// The node it leads to.
     #[serde(deserialize_with = "line")]
     pub to: String,
-    /// Its rate.
+    /// Its rate. Leave it out with `wifi`.
     #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
     /// Its one-way propagation delay.
@@ -198,13 +275,31 @@ pub struct GraphLink {
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
     pub ecn: bool,
-    /// The probability that the wire loses a packet; default 0.
+    /// The losses of the wire: the probability of each, or a table for bursts of losses; default 0.
     #[serde(default)]
-    pub loss: f64,
-    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay and loss.
+    pub loss: Loss,
+    /// The variation of the delay from packet to packet, if there is any.
+    pub jitter: Option<Jitter>,
+    /// The probability that a packet arrives twice, if any does.
+    pub duplicate: Option<f64>,
+    /// Handovers from path to path, if there are any: steps of the delay, and outages.
+    pub handovers: Option<Handovers>,
+    /// A token bucket between the queue and the transmitter, if there is one; not in the reverse direction.
+    pub shaper: Option<Shaper>,
+    /// Classes of traffic, each leaf with a queue of its own, if there are any; not in the reverse direction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TrafficClass>,
+    /// Users who share transmission intervals, each with a channel and a queue of its own, if there are any; not in the
+    /// reverse direction.
+    pub cell: Option<Cell>,
+    /// A channel of Wi-Fi that takes the place of both directions, if the link is one. `rate` is that of the fastest station
+    /// then: utilization is relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
+    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay, loss and jitter.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
-    /// Changes of rate and delay: a list, or a table with a list or a file.
+    /// Changes of rate, delay and loss: a list, or a table with a list or a file.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub changes: Changes,
 }
@@ -220,6 +315,13 @@ macro_rules! links {
                     buffer: self.buffer.into(),
                     ecn: self.ecn,
                     loss: self.loss,
+                    jitter: self.jitter,
+                    duplicate: self.duplicate,
+                    handovers: self.handovers,
+                    shaper: self.shaper,
+                    classes: &self.classes,
+                    cell: self.cell.as_ref(),
+                    wifi: self.wifi.as_ref(),
                     reverse: &self.reverse,
                     changes: &self.changes,
                 }
@@ -248,11 +350,294 @@ pub struct Reverse {
     pub delay: Option<Duration>,
     /// Whether it marks; default as forward.
     pub ecn: Option<bool>,
-    /// Its loss; default as forward.
-    pub loss: Option<f64>,
+    /// Its losses; default as forward. With its own, forward changes of loss do not apply to it.
+    pub loss: Option<Loss>,
+    /// Its jitter, if it is not that of the forward direction.
+    pub jitter: Option<Jitter>,
+    /// The probability that a packet arrives twice, if it is not that of the forward direction.
+    pub duplicate: Option<f64>,
+    /// Its handovers, if they are not those of the forward direction. Both directions draw the same random numbers.
+    pub handovers: Option<Handovers>,
+    /// Its shaper, if it has one.
+    pub shaper: Option<Shaper>,
+    /// Its classes of traffic, if it has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TrafficClass>,
+    /// Its cell, if it is one.
+    pub cell: Option<Cell>,
     /// Its changes; default the forward ones. With its own changes, even none ([]), the forward ones do not apply to
     /// it.
     pub changes: Option<Changes>,
+}
+
+/// A class of traffic at a link. Classes without children are leaves, and packets wait there; the others lend rate to
+/// their children. Rates, bursts and quanta are those of tc-htb(8).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TrafficClass {
+    /// Its name: letters, digits, `-` and `_`. Leaves have metrics under it, in the scope `lane:NAME`.
+    #[serde(deserialize_with = "line")]
+    pub name: String,
+    /// The class that it borrows from; default none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
+    pub parent: Option<String>,
+    /// How many such classes there are, NAME-1 to NAME-N; default 1. Class i is for the i-th host of each group.
+    /// Classes below it are repeated with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The rate that it gets whatever other classes send. Default: no limit, or 0 bit/s below a class with a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
+    pub rate: Option<BitRate>,
+    /// The rate that it may get by borrowing; default `rate`, or that of its parent if it has no rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
+    pub ceil: Option<BitRate>,
+    /// The most that leaves at once at `rate`; default 1600 B, or the largest packet if that is larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub burst: Option<Bytes>,
+    /// The most that leaves at once at `ceil`; default as `burst`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub cburst: Option<Bytes>,
+    /// The bytes that a leaf sends in its turn, its weight among equals; default what `rate` sends in 0.1 s, at least a
+    /// packet and at most 200 kB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub quantum: Option<Bytes>,
+    /// A leaf's: lower numbers go first, and borrow first; 0 (the default) to 63.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// The packets that wait in this leaf. Default: those that no other leaf takes.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Match>,
+    /// The leaf's algorithm, if it is not that of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmChoice>,
+    /// How much may wait in this leaf; default the link's buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
+    pub buffer: Option<QueueSize>,
+}
+
+/// A cell: one transmitter that gives each transmission interval to one of its users.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The rule that gives each interval to a user; default "proportional-fair".
+    #[serde(default)]
+    pub scheduler: CellScheduler,
+    /// The length of an interval; default 1 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub interval: Option<Duration>,
+    /// The memory of proportional fairness: the mean age in its average of what a user got; default 1 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub window: Option<Duration>,
+    /// The users.
+    pub users: Vec<CellUser>,
+}
+
+/// A user of a cell, with a channel and a queue of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CellUser {
+    /// Its name: letters, digits, `-` and `_`. It has metrics under it, in the scope `lane:NAME`.
+    #[serde(deserialize_with = "line")]
+    pub name: String,
+    /// How many such users there are, NAME-1 to NAME-N; default 1. User i is the i-th host of each group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The rate of its channel; default the link's. With its own rate, the link's changes do not apply to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
+    pub rate: Option<BitRate>,
+    /// Changes of its rate, in the forms that a link's changes have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+    /// Of users who are repeated: the time by which each is further in the changes than the one before. Default: their
+    /// rates are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub shift: Option<Duration>,
+    /// The packets that are for it. Default: those that are for no other user.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Match>,
+    /// Its algorithm, if it is not that of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmChoice>,
+    /// How much may wait for it; default the link's buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
+    pub buffer: Option<QueueSize>,
+}
+
+/// Facts of packets. Those that agree with all keys that are given match.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Match {
+    /// The groups of flows that packets belong to, data and acknowledgments alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Any<String>>,
+    /// Their DSCPs, 0 to 63.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Any<u8>>,
+    /// The numbers of their hosts within each group, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Any<u32>>,
+}
+
+/// A channel of IEEE 802.11 that an access point, on the link's first router, shares with its stations, at the link's other
+/// end. Data and acknowledgments of both directions contend for it. Keys without a value here have that of the standard.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Wifi {
+    /// The standard whose times and frames are the defaults: "802.11n" (the default), "802.11ac" or "802.11a".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard: Option<WifiStandard>,
+    /// The queues of the access point: "airtime" (the default), one for each station, which share airtime equally;
+    /// "turns", one for each station, which take turns of a frame each; or "one" for all stations, above a driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<WifiQueues>,
+    /// The stations.
+    pub stations: Vec<WifiStation>,
+    /// The queues of the stations themselves; by default, drop-tail with the link's buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<WifiUplink>,
+    /// The airtime that each station is given in a round, with queues = "airtime"; default 300 us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub quantum: Option<Duration>,
+    /// The most packets that the driver takes from the queue, with queues = "one"; default 128.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<u32>,
+    /// The length of a slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub slot: Option<Duration>,
+    /// The gap between a frame and its acknowledgment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub sifs: Option<Duration>,
+    /// The time for which the channel is idle before slots are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub difs: Option<Duration>,
+    /// The most slots that a first attempt waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cw_min: Option<u32>,
+    /// The most slots that any attempt waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cw_max: Option<u32>,
+    /// How often a packet is sent again before it is given up, at most 255; default 7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// The preamble of a frame with data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub preamble: Option<Duration>,
+    /// The bytes of the MAC header and the checksum, for each packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub header: Option<Bytes>,
+    /// The preamble of an acknowledgment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub ack_preamble: Option<Duration>,
+    /// The bytes of an acknowledgment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub ack: Option<Bytes>,
+    /// The rate of acknowledgments; default 24 Mbit/s with "802.11a", and the station's rate with the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
+    pub ack_rate: Option<BitRate>,
+    /// The most packets in an aggregate, which are also the window of block acknowledgments; none with "802.11a".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate_packets: Option<u32>,
+    /// The most bytes in an aggregate, with headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub aggregate_bytes: Option<Bytes>,
+    /// The longest time that an aggregate takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub aggregate_time: Option<Duration>,
+}
+
+/// A standard of Wi-Fi.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum WifiStandard {
+    /// OFDM with one packet in each frame.
+    #[serde(rename = "802.11a")]
+    A,
+    /// Aggregates of up to 65,535 bytes.
+    #[serde(rename = "802.11n")]
+    N,
+    /// Aggregates of up to 1,048,575 bytes.
+    #[serde(rename = "802.11ac")]
+    Ac,
+}
+
+/// The queues of an access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum WifiQueues {
+    /// One for all stations, above a driver.
+    One,
+    /// One for each station, in turns of a frame each.
+    Turns,
+    /// One for each station, with equal airtime.
+    Airtime,
+}
+
+/// A station of a channel, or several that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WifiStation {
+    /// Its name: letters, digits, `-` and `_`. Its queues have metrics in the scopes `lane:NAME` (to it, unless there is
+    /// one queue for all, `lane:ap`) and `lane:NAME-up` (from it).
+    #[serde(deserialize_with = "line")]
+    pub name: String,
+    /// The rate of its frames and of those to it.
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
+    pub rate: BitRate,
+    /// How many such stations there are, NAME-1 to NAME-N; default 1. Station i is that of the i-th host of each group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The flows that end there, by group and host. Default: those that are at no other station.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Match>,
+    /// The probability that a packet of a frame is not understood, either way; default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// The most packets in its aggregates, if the channel's limits are not the only ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate_packets: Option<u32>,
+}
+
+/// The queues of stations, which send data and acknowledgments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WifiUplink {
+    /// Their algorithm, or "same" for the access point's; default drop-tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<BackAqm>,
+    /// How much may wait at a station; default the link's buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
+    pub buffer: Option<QueueSize>,
 }
 
 /// The algorithm of the reverse direction of a link.
@@ -304,7 +689,7 @@ impl<'de> Deserialize<'de> for BackAqm {
 }
 
 impl Reverse {
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Reverse::default()
     }
 }
@@ -369,8 +754,8 @@ impl<'de> Deserialize<'de> for Changes {
 pub struct Course {
     /// The changes, unless a file has them.
     pub list: Option<Vec<Change>>,
-    /// A file of changes, with a path relative to this file: CSV with the columns `time_s` and `rate_bps`, `delay_s` or
-    /// both, or a mahimahi trace, which has one time in milliseconds on each line.
+    /// A file of changes, with a path relative to this file: CSV with the column `time_s` and one or more
+    /// of `rate_bps`, `delay_s` and `loss`, or a mahimahi trace, which has one time in milliseconds on each line.
     pub file: Option<String>,
     /// The SHA-256 of the file, in hexadecimal; a file with a different hash is refused.
     pub sha256: Option<String>,
@@ -398,6 +783,8 @@ pub struct Change {
     /// The one-way propagation delay from then on.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
+    /// The probability that the wire loses a packet from then on.
+    pub loss: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for Change {
@@ -408,19 +795,22 @@ impl<'de> Deserialize<'de> for Change {
             at: Duration,
             rate: Option<BitRate>,
             delay: Option<Duration>,
+            loss: Option<f64>,
         }
         struct Read;
         impl<'de> serde::de::Visitor<'de> for Read {
             type Value = Change;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a table with \"at\" and \"rate\" or \"delay\", or a list of a time and a rate")
+                f.write_str(
+                    "a table with \"at\" and \"rate\", \"delay\" or \"loss\", or a list of a time and a rate",
+                )
             }
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Change, A::Error> {
-                let Table { at, rate, delay } =
+                let Table { at, rate, delay, loss } =
                     Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-                Ok(Change { at, rate, delay })
+                Ok(Change { at, rate, delay, loss })
             }
 
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Change, A::Error> {
@@ -430,7 +820,7 @@ impl<'de> Deserialize<'de> for Change {
                 let Si(rate) = seq.next_element()?.ok_or_else(short)?;
                 let delay = seq.next_element()?.map(|Si(delay)| delay);
                 match seq.next_element::<serde::de::IgnoredAny>()? {
-                    None => Ok(Change { at, rate: Some(rate), delay }),
+                    None => Ok(Change { at, rate: Some(rate), delay, loss: None }),
                     Some(_) => Err(short()),
                 }
             }
@@ -475,14 +865,18 @@ impl Scenario {
         dumbbell.chain(row).chain(graph.map(|(i, l)| (steps!["graph", "links", i], l.link())))
     }
 
-    /// The changes of all links, in both directions.
+    /// The changes of all links and of users of their cells, in both directions.
     pub(crate) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Changes> {
-        let dumbbell = self.dumbbell.iter_mut().map(|d| (&mut d.changes, &mut d.reverse));
-        let row = self.parking_lot.iter_mut().map(|p| (&mut p.changes, &mut p.reverse));
+        let dumbbell = self.dumbbell.iter_mut().map(|d| (&mut d.changes, &mut d.cell, &mut d.reverse));
+        let row = self.parking_lot.iter_mut().map(|p| (&mut p.changes, &mut p.cell, &mut p.reverse));
         let graph = self.graph.iter_mut().flat_map(|g| &mut g.links);
-        let graph = graph.map(|l| (&mut l.changes, &mut l.reverse));
+        let graph = graph.map(|l| (&mut l.changes, &mut l.cell, &mut l.reverse));
         let all = dumbbell.chain(row).chain(graph);
-        all.flat_map(|(there, back)| [Some(there), back.changes.as_mut()]).flatten()
+        all.flat_map(|(there, cell, back)| {
+            let users = [cell.as_mut(), back.cell.as_mut()].into_iter().flatten();
+            let users = users.flat_map(|cell| &mut cell.users).filter_map(|user| user.changes.as_mut());
+            [Some(there), back.changes.as_mut()].into_iter().flatten().chain(users)
+        })
     }
 }
 

@@ -61,7 +61,7 @@ pub use format::Scenario;
 pub use limits::ARRIVALS;
 pub use notes::notes;
 pub use places::{Form, Place, Places};
-pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
+pub use plan::{ACKS, Decides, Facts, FlowFact, LinkAt, Plan, QueueAt, WireFact};
 pub use plugins::{Factory, Plugins};
 pub use quell_names::{nearest, suggest, unknown};
 pub use range::range;

@@ -1,11 +1,16 @@
 //! Notes on a study that a reader of it, or of its results, should know.
 
 use quell_aqm::params::Marks;
-use quell_tcp::TcpParams;
+use quell_sim::network;
 use quell_tcp::catalog::Idle;
+use quell_tcp::{Growth, TcpParams};
+use quell_units::text::three_digits;
 
-use crate::format::{AqmChoice, Scenario};
+use crate::format::{AqmChoice, LinkFields, Scenario, TrafficClass};
+use crate::plan::WireFact;
 use crate::study::{Point, Study};
+use crate::tree::Path;
+use crate::values::{Bursts, Handovers, Loss};
 
 impl Study {
     /// What may surprise in its points, each once.
@@ -48,6 +53,7 @@ fn left_out(points: &[Point]) -> Vec<String> {
 fn of(p: &Point) -> Vec<String> {
     let s = &p.scenario;
     let (remarks, unmarked) = p.remarks();
+    let wires = p.wires();
     let notes = [
         ecn_note(s),
         marks_note(s, true),
@@ -57,7 +63,13 @@ fn of(p: &Point) -> Vec<String> {
         access_note(p),
         host_note(p, true),
         host_note(p, false),
-        wire_note(s),
+        wire_note(&wires),
+        chain_note(s),
+        jitter_note(&wires),
+        gro_note(s),
+        parent_note(s),
+        handover_note(p),
+        outage_note(&wires),
     ];
     let idle = |(group, value, Idle { key, why }): (&str, String, Idle)| {
         format!("{group}: tcp.{key} = {value} has no effect {why}")
@@ -104,15 +116,122 @@ fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
     })
 }
 
-/// Wires that lose packets, which is not what the usual column of losses counts.
-fn wire_note(s: &Scenario) -> Option<String> {
-    let links = s.graph.iter().flat_map(|g| &g.links).map(|l| l.loss);
-    let losses = s.dumbbell.iter().map(|d| d.loss).chain(s.parking_lot.iter().map(|p| p.loss)).chain(links);
-    let most = losses.fold(0.0, f64::max);
-    (most > 0.0).then(|| {
-        format!("loss = {most}: wire_loss_rate counts what wires lose, and loss_rate what queues drop; show both with \
-            --metric")
+/// Wires that lose packets, which is not what the usual column of losses counts. The note is about the worst of them.
+fn wire_note(wires: &[WireFact]) -> Option<String> {
+    let lossy = wires.iter().filter(|wire| !wire.impairments.loss.is_none());
+    // Of several with the same losses, the last counts for `max_by`: it is the first link's, in the forward direction.
+    let worst = lossy.rev().max_by(|a, b| a.impairments.loss.most().total_cmp(&b.impairments.loss.most()))?;
+    let most = worst.impairments.loss.most();
+    let percent = match 100.0 * most {
+        small if small < 0.01 => three_digits(small),
+        percent => format!("{percent:.2}"),
+    };
+    let field = if worst.is_back { "reverse.loss" } else { "loss" };
+    let what = match &worst.impairments.loss {
+        network::Loss::GilbertElliott(_) => format!("{field}: {percent}% in the mean"),
+        loss if loss.constant().is_none() => format!("{field}: up to {percent}%"),
+        _ => format!("{field} = {most}"),
+    };
+    Some(format!(
+        "{what}: wire_loss_rate counts what wires lose, and loss_rate what queues drop; show both with --metric"
+    ))
+}
+
+/// A chain of losses that never gets into its bad state.
+fn chain_note(s: &Scenario) -> Option<String> {
+    let both = |(_, link): (_, LinkFields<'_>)| [Some(link.loss), link.reverse.loss];
+    let written = |loss: Loss| matches!(loss, Loss::Bursts(Bursts { gilbert_elliott: Some(_), .. }));
+    let all = s.links().flat_map(both).flatten();
+    let mut chains = all.filter(|loss| written(*loss)).filter_map(|loss| loss.chain());
+    let chain = chains.find(|chain| chain.p <= 0.0)?;
+    Some(format!(
+        "loss.gilbert_elliott.p = 0: the chain never enters the bad state, so packets are lost independently, with the \
+         probability good_loss = {}",
+        chain.good_loss
+    ))
+}
+
+/// Handovers that begin after the end.
+fn handover_note(p: &Point) -> Option<String> {
+    let end = p.scenario.duration;
+    let both = |(_, link): (_, LinkFields<'_>)| {
+        [(link.handovers, "handovers"), (link.reverse.handovers, "reverse.handovers")]
+    };
+    let mut all = p.scenario.links().flat_map(both);
+    let late = |(of, field): (Option<Handovers>, &'static str)| {
+        of.map(|of| (of.first.unwrap_or(of.every), field)).filter(|(first, _)| *first >= end)
+    };
+    let (first, field) = all.find_map(late)?;
+    Some(format!(
+        "{field}: the first comes at {first}, after the end ({end}), so none happens; set first, or a longer duration"
+    ))
+}
+
+/// Losses of wires during handovers, where wires lose nothing else.
+fn outage_note(wires: &[WireFact]) -> Option<String> {
+    let loses =
+        wires.iter().any(|wire| wire.loses) && wires.iter().all(|wire| wire.impairments.loss.is_none());
+    loses.then(|| {
+        "handovers.lost: wire_loss_rate counts what outages lose, and loss_rate what queues drop; show both with --metric"
+            .to_string()
     })
+}
+
+/// Jitter by which packets would arrive before they are sent.
+fn jitter_note(wires: &[WireFact]) -> Option<String> {
+    let early = |wire: &WireFact| {
+        let most = wire.impairments.jitter?.most_early();
+        (most > wire.least_delay).then_some((most, wire.least_delay, wire.varies))
+    };
+    let (most, delay, varies) = wires.iter().find_map(early)?;
+    let shortest = if varies { " at its shortest" } else { "" };
+    Some(format!(
+        "jitter: packets may be up to {most} early, but the delay is {delay}{shortest}; those that would arrive before \
+         they are sent have no delay, as in netem, so the mean delay is longer than without jitter"
+    ))
+}
+
+/// Windows that grow by the few acknowledgments of receivers that gather packets.
+fn gro_note(s: &Scenario) -> Option<String> {
+    let names = groups_with(s, |tcp| tcp.gro.is_some() && tcp.growth == Growth::Acknowledgments)?;
+    Some(format!(
+        "{names}: tcp.gro leaves one acknowledgment for many packets, and tcp.growth = \"acknowledgments\" lets the window \
+         grow as if each were for one, so it grows slowly; growth = \"whole-packets\" (part of dialect = \"linux\") does \
+         not"
+    ))
+}
+
+/// Classes with children that have no rate, and none above: they do not make a level.
+fn parent_note(s: &Scenario) -> Option<String> {
+    let of_link = |(at, link): (Path, LinkFields<'_>)| {
+        let ways = [(at.clone(), link.classes), (at.then("reverse"), &link.reverse.classes[..])];
+        ways.into_iter().find_map(|(at, classes)| {
+            let names: Vec<&str> = rateless_parents(classes).collect();
+            let names = (!names.is_empty()).then(|| names.join("`, `"))?;
+            let at = at.then("classes");
+            Some(format!(
+                "{at}: `{names}` has children but no rate, so it is no level: its children take turns with all other \
+                 leaves; give it a rate"
+            ))
+        })
+    };
+    s.links().find_map(of_link)
+}
+
+fn rateless_parents(classes: &[TrafficClass]) -> impl Iterator<Item = &str> {
+    let is_parent =
+        |class: &TrafficClass| classes.iter().any(|other| other.parent.as_ref() == Some(&class.name));
+    // No way to the top is longer, unless it is a cycle, which is refused elsewhere.
+    let has_rate = |class: &TrafficClass| {
+        let above = |class: &&TrafficClass| {
+            let parent = class.parent.as_ref();
+            classes.iter().find(|other| Some(&other.name) == parent)
+        };
+        let mut way = std::iter::successors(classes.iter().find(|other| other.name == class.name), above);
+        (0..classes.len()).map_while(|_| way.next()).any(|class| class.rate.or(class.ceil).is_some())
+    };
+    let bare = classes.iter().filter(move |class| is_parent(class) && !has_rate(class));
+    bare.map(|class| class.name.as_str())
 }
 
 /// A link that becomes faster than what leads to it.

@@ -8,13 +8,16 @@
 
 use quell_aqm::catalog;
 use quell_units::text::cut;
-use quell_units::{BitRate, Duration, QueueSize};
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use toml::Value;
 
 use crate::error::ScenarioError;
-use crate::format::{AqmChoice, BackAqm, Changes, Kind, Reverse, Scenario};
+use crate::format::{
+    AqmChoice, BackAqm, Cell, Changes, FlowGroup, Kind, Match, Reverse, Scenario, TrafficClass,
+};
+use crate::plan;
 use crate::study::Point;
-use crate::values::{OneOr, RttSpread, WhenSpread};
+use crate::values::{Any, OneOr, RttSpread, Shaper, WhenSpread};
 use crate::write;
 
 /// A scenario at another size.
@@ -78,7 +81,8 @@ impl Point {
         }
         let resolved = Scenario::parse(&self.to_toml());
         let mut scenario = resolved.ok_or_else(|| self.refuse("cannot be written as a file"))?;
-        let mut scale = Scale { by, changes: Vec::new() };
+        let largest = plan::largest_packet(self.loaded());
+        let mut scale = Scale { by, largest, changes: Vec::new() };
         scale
             .scenario(&mut scenario)
             .map_err(|Refusal { field, value, rule }| refuse(&field, value, rule))?;
@@ -103,22 +107,54 @@ const PER_PACKET: &str = "a gain per packet of a growing queue";
 const SAMPLES: &str = "the same time constant with more samples per second";
 const SPREAD: &str = "as many flows in the same time or range";
 
+/// What sits between the queue of a link in one direction and its transmitter.
+struct Service<'a> {
+    shaper: &'a mut Option<Shaper>,
+    classes: &'a mut [TrafficClass],
+    cell: &'a mut Option<Cell>,
+}
+
 struct Scale {
     by: f64,
+    /// No burst and no turn is smaller.
+    largest: Bytes,
     changes: Vec<Change>,
 }
 
 impl Scale {
     fn scenario(&mut self, s: &mut Scenario) -> Result<(), Refusal> {
+        if let Some((at, _)) = s.links().find(|(_, link)| link.wifi.is_some()) {
+            let rule = "has no larger one that is like it: slots and headers take their time at any rate";
+            return refusal(&at.then("wifi").to_string(), "a channel", rule);
+        }
+        let flows = s.flows.clone();
         if let Some(d) = &mut s.dumbbell {
+            let service = Service { shaper: &mut d.shaper, classes: &mut d.classes, cell: &mut d.cell };
+            self.service("dumbbell", service, &flows)?;
             self.link("dumbbell", &mut d.rate, Some(&mut d.buffer), &mut d.changes, &mut d.reverse)?;
+            let back = &mut d.reverse;
+            let service =
+                Service { shaper: &mut back.shaper, classes: &mut back.classes, cell: &mut back.cell };
+            self.service("dumbbell.reverse", service, &flows)?;
         }
         if let Some(p) = &mut s.parking_lot {
+            let service = Service { shaper: &mut p.shaper, classes: &mut p.classes, cell: &mut p.cell };
+            self.service("parking_lot", service, &flows)?;
             self.link("parking_lot", &mut p.rate, Some(&mut p.buffer), &mut p.changes, &mut p.reverse)?;
+            let back = &mut p.reverse;
+            let service =
+                Service { shaper: &mut back.shaper, classes: &mut back.classes, cell: &mut back.cell };
+            self.service("parking_lot.reverse", service, &flows)?;
         }
         for (i, l) in s.graph.iter_mut().flat_map(|g| &mut g.links).enumerate() {
             let at = format!("graph.links[{i}]");
+            let service = Service { shaper: &mut l.shaper, classes: &mut l.classes, cell: &mut l.cell };
+            self.service(&at, service, &flows)?;
             self.link(&at, &mut l.rate, l.buffer.as_mut(), &mut l.changes, &mut l.reverse)?;
+            let back = &mut l.reverse;
+            let service =
+                Service { shaper: &mut back.shaper, classes: &mut back.classes, cell: &mut back.cell };
+            self.service(&format!("{at}.reverse"), service, &flows)?;
             if let Some(aqm) = &mut l.aqm {
                 self.algorithm(&format!("{at}.aqm"), aqm)?;
             }
@@ -160,6 +196,156 @@ impl Scale {
             Some(BackAqm::Own(aqm)) => self.algorithm(&format!("{at}.aqm"), aqm),
             _ => Ok(()),
         }
+    }
+
+    /// What serves the packets of a link in the direction that is written at `at`.
+    fn service(&mut self, at: &str, of: Service<'_>, flows: &[FlowGroup]) -> Result<(), Refusal> {
+        if let Some(shaper) = of.shaper {
+            let at = format!("{at}.shaper");
+            self.rate(&format!("{at}.rate"), &mut shaper.rate)?;
+            self.burst(&format!("{at}.burst"), &mut shaper.burst);
+            if let Some(rate) = &mut shaper.peak_rate {
+                self.rate(&format!("{at}.peak_rate"), rate)?;
+            }
+            if let Some(mtu) = &mut shaper.mtu {
+                self.burst(&format!("{at}.mtu"), mtu);
+            }
+            if let Some(limit) = &mut shaper.limit {
+                self.size(&format!("{at}.limit"), limit);
+            }
+        }
+        let at_classes = format!("{at}.classes");
+        // The groups of which a class takes all packets.
+        let taken: Vec<String> =
+            of.classes.iter().flat_map(|class| whole_groups(class.traffic.as_ref())).collect();
+        let parents: Vec<String> = of.classes.iter().filter_map(|class| class.parent.clone()).collect();
+        let repeats = plan::copies_of(of.classes);
+        let quanta =
+            of.classes.iter().filter(|class| !parents.contains(&class.name)).map(|class| self.quantum(class));
+        // Turns keep their ratios, and the shortest is at least a packet.
+        let shortest = quanta.min().unwrap_or(self.largest).get().max(1) as f64;
+        let longer = self.by.max((self.largest.get() as f64 / shortest).min(1.0));
+        for (i, class) in of.classes.iter_mut().enumerate() {
+            let at = format!("{at_classes}[{i}]");
+            let is_leaf = !parents.contains(&class.name);
+            if is_leaf {
+                self.hosts(&at, repeats[i], class.traffic.as_ref(), &taken, flows)?;
+                self.turn(&format!("{at}.quantum"), class, longer);
+            }
+            for (rate, key) in [(&mut class.rate, "rate"), (&mut class.ceil, "ceil")] {
+                // What borrows all that it sends has a rate of 0.
+                if let Some(rate) = rate {
+                    self.rate(&format!("{at}.{key}"), rate)?;
+                }
+            }
+            for (burst, key) in [(&mut class.burst, "burst"), (&mut class.cburst, "cburst")] {
+                if let Some(burst) = burst {
+                    self.burst(&format!("{at}.{key}"), burst);
+                }
+            }
+            if let Some(buffer) = &mut class.buffer {
+                self.size(&format!("{at}.buffer"), buffer);
+            }
+            if let Some(aqm) = &mut class.aqm {
+                self.algorithm(&format!("{at}.aqm"), aqm)?;
+            }
+        }
+        let Some(cell) = of.cell else { return Ok(()) };
+        let taken: Vec<String> =
+            cell.users.iter().flat_map(|user| whole_groups(user.traffic.as_ref())).collect();
+        for (i, user) in cell.users.iter_mut().enumerate() {
+            let at = format!("{at}.cell.users[{i}]");
+            self.hosts(&at, user.repeat.unwrap_or(1), user.traffic.as_ref(), &taken, flows)?;
+            if let Some(rate) = &mut user.rate {
+                self.rate(&format!("{at}.rate"), rate)?;
+            }
+            if let Some(changes) = &mut user.changes {
+                self.course(&format!("{at}.changes"), changes)?;
+            }
+            if let Some(buffer) = &mut user.buffer {
+                self.size(&format!("{at}.buffer"), buffer);
+            }
+            if let Some(aqm) = &mut user.aqm {
+                self.algorithm(&format!("{at}.aqm"), aqm)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses hosts that would not come to the same of `copies` alike: there are `by` times as many hosts, and still
+    /// as many classes.
+    fn hosts(
+        &self,
+        at: &str,
+        copies: u32,
+        traffic: Option<&Match>,
+        taken: &[String],
+        flows: &[FlowGroup],
+    ) -> Result<(), Refusal> {
+        if self.by == 1.0 {
+            return Ok(());
+        }
+        if let Some(Any(hosts)) = traffic.and_then(|traffic| traffic.host.as_ref()) {
+            let hosts: Vec<String> = hosts.iter().map(u32::to_string).collect();
+            let rule = "names hosts, of which there would be another number; match groups instead";
+            return refusal(&format!("{at}.match.host"), hosts.join(", "), rule);
+        }
+        let comes = |group: &&FlowGroup| match traffic.and_then(|traffic| traffic.group.as_ref()) {
+            Some(Any(groups)) => groups.contains(&group.name),
+            None => !taken.contains(&group.name),
+        };
+        for group in flows.iter().filter(comes) {
+            let hosts = group.hosts.map(u32::from).or(group.count).unwrap_or(1);
+            if copies > 1 && hosts % copies != 0 {
+                let rule = format!(
+                    "has {hosts} hosts in {copies} alike (`{at}`), which does not divide evenly, so that another number \
+                     would come to each in other shares; give it a multiple of {copies}"
+                );
+                return refusal(&format!("flows.{}", group.name), "", rule);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a leaf's turn.
+    fn quantum(&self, class: &TrafficClass) -> Bytes {
+        let usual = || quell_queue::usual_quantum(class.rate.unwrap_or(BitRate::from_bps(0)), self.largest);
+        class.quantum.unwrap_or_else(usual)
+    }
+
+    /// Scales the turn of a leaf. Its default follows the rate, but only between bounds.
+    fn turn(&mut self, field: &str, class: &mut TrafficClass, by: f64) {
+        let before = self.quantum(class);
+        let scaled = Bytes::new((before.get() as f64 * by).round() as u64);
+        let mut later = class.clone();
+        later.rate = class.rate.map(|rate| times(rate, self.by));
+        if class.quantum.is_none() && self.quantum(&later) == scaled {
+            return;
+        }
+        self.note(
+            field.to_string(),
+            before,
+            scaled,
+            "turns as long, in the same ratios; none is less than a packet",
+        );
+        class.quantum = Some(scaled);
+    }
+
+    fn scaled_burst(&self, burst: Bytes) -> Bytes {
+        let scaled = Bytes::new((burst.get() as f64 * self.by).round() as u64);
+        // A packet does not shrink.
+        scaled.max(self.largest.min(burst))
+    }
+
+    fn burst(&mut self, field: &str, burst: &mut Bytes) {
+        let scaled = self.scaled_burst(*burst);
+        self.note(
+            field.to_string(),
+            *burst,
+            scaled,
+            "the same time at its rate, but never less than a packet",
+        );
+        *burst = scaled;
     }
 
     fn course(&mut self, at: &str, changes: &mut Changes) -> Result<(), Refusal> {
@@ -354,6 +540,12 @@ impl Scale {
     }
 }
 
+/// The groups of which a class takes all packets.
+fn whole_groups(traffic: Option<&Match>) -> Vec<String> {
+    let all = traffic.filter(|traffic| traffic.dscp.is_none() && traffic.host.is_none());
+    all.and_then(|traffic| traffic.group.as_ref()).map(|Any(groups)| groups.clone()).unwrap_or_default()
+}
+
 fn times(rate: BitRate, by: f64) -> BitRate {
     BitRate::from_bps((rate.bps() as f64 * by).round() as u64)
 }
@@ -513,6 +705,95 @@ mod tests {
         let a: f64 = to("aqm.pi.a").unwrap().parse().unwrap();
         assert!((a - 1.822e-6).abs() < 1e-15, "{a}");
         assert_eq!(to("aqm.codel.target"), None);
+    }
+
+    #[test]
+    fn what_serves_a_link_scales_with_it_in_both_directions() {
+        let classes = "[{ name = \"all\", rate = \"18 Mbit/s\", burst = \"20 kB\" }, \
+             { name = \"work\", parent = \"all\", rate = \"12 Mbit/s\", ceil = \"18 Mbit/s\", match = { group = \"ftp\" }, \
+             buffer = \"30 packets\", quantum = \"3 kB\", aqm = { algorithm = \"red\", min_th = \"20 packets\", max_th = \
+             \"60 packets\" } }, { name = \"rest\", parent = \"all\" }]";
+        let shaper =
+            "{ rate = \"10 Mbit/s\", burst = \"15 kB\", peak_rate = \"30 Mbit/s\", limit = \"90 packets\" }";
+        let served = |forward: &str, back: &str| {
+            let keys = format!("{forward}, reverse = {{ {back} }} }}");
+            text("{ algorithm = \"drop-tail\" }", FLOWS).replace(" }\naqm", &format!(", {keys}\naqm"))
+        };
+        let ways = [
+            ("dumbbell", served(&format!("classes = {classes}"), &format!("shaper = {shaper}"))),
+            ("dumbbell.reverse", served(&format!("shaper = {shaper}"), &format!("classes = {classes}"))),
+        ];
+        for (at, text) in &ways {
+            let other = if *at == "dumbbell" { "dumbbell.reverse" } else { "dumbbell" };
+            assert_eq!(scaled(text, 1.0).unwrap().changes, []);
+            let ten = scaled(text, 10.0).unwrap();
+            study(&ten.text);
+            let to = |field: String| {
+                let change = ten.changes.iter().find(|c| c.field == field);
+                change.unwrap_or_else(|| panic!("{field} in {:?}", ten.changes)).to.as_str()
+            };
+            for (field, value) in [
+                ("classes[0].rate", "180 Mbit/s"),
+                ("classes[0].ceil", "180 Mbit/s"),
+                ("classes[0].burst", "200 kB"),
+                ("classes[0].cburst", "200 kB"),
+                ("classes[1].rate", "120 Mbit/s"),
+                ("classes[1].ceil", "180 Mbit/s"),
+                ("classes[1].burst", "16 kB"),
+                ("classes[1].buffer", "300 packets"),
+                ("classes[1].quantum", "30 kB"),
+                ("classes[1].aqm.min_th", "\"200 packets\""),
+                ("classes[1].aqm.max_th", "\"600 packets\""),
+                ("classes[2].ceil", "180 Mbit/s"),
+                // A packet, the default there.
+                ("classes[2].quantum", "10 kB"),
+            ] {
+                assert_eq!(to(format!("{at}.{field}")), value, "{field}");
+            }
+            for (field, value) in [
+                ("rate", "100 Mbit/s"),
+                ("burst", "150 kB"),
+                ("peak_rate", "300 Mbit/s"),
+                ("mtu", "10 kB"),
+                ("limit", "900 packets"),
+            ] {
+                assert_eq!(to(format!("{other}.shaper.{field}")), value, "{field}");
+            }
+            // No burst becomes smaller than a packet.
+            let tenth = scaled(text, 0.1).unwrap();
+            study(&tenth.text);
+        }
+    }
+
+    #[test]
+    fn users_of_a_cell_scale_with_it() {
+        let cell = "cell = { users = [{ name = \"near\", rate = \"30 Mbit/s\", match = { group = \"ftp\" } }, \
+                    { name = \"far\", buffer = \"20 packets\", changes = [{ at = \"1 s\", rate = \"2 Mbit/s\" }] }] }";
+        let one =
+            text("{ algorithm = \"drop-tail\" }", FLOWS).replace(" }\naqm", &format!(", {cell} }}\naqm"));
+        let four = scaled(&one, 4.0).unwrap();
+        study(&four.text);
+        let to = |field: &str| four.changes.iter().find(|c| c.field == field).map(|c| c.to.as_str());
+        assert_eq!(to("dumbbell.cell.users[0].rate"), Some("120 Mbit/s"));
+        assert_eq!(to("dumbbell.cell.users[0].buffer"), Some("1600 packets"));
+        assert_eq!(to("dumbbell.cell.users[1].buffer"), Some("80 packets"));
+        assert_eq!(to("dumbbell.cell.users[1].changes[0].rate"), Some("8 Mbit/s"));
+    }
+
+    #[test]
+    fn hosts_that_would_come_to_other_classes_are_refused() {
+        let with = |home: &str| {
+            let classes = format!("classes = [{{ name = \"home\", {home} }}, {{ name = \"rest\" }}]");
+            text("{ algorithm = \"drop-tail\" }", FLOWS).replace(" }\naqm", &format!(", {classes} }}\naqm"))
+        };
+        let named = with("match = { host = 2 }");
+        let error = scaled(&named, 2.0).unwrap_err().to_string();
+        assert!(error.contains("dumbbell.classes[0].match.host = 2: names hosts"), "{error}");
+        let seven = with("match = { group = \"ftp\" }, repeat = 7");
+        let error = scaled(&seven, 2.0).unwrap_err().to_string();
+        assert!(error.contains("flows.ftp: has 20 hosts in 7 alike"), "{error}");
+        assert!(scaled(&seven, 1.0).is_ok());
+        assert!(scaled(&with("match = { group = \"ftp\" }, repeat = 5"), 2.0).is_ok());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::files::{Contents, Files, Loaded, Reader};
 use crate::format::{AqmChoice, Changes, Kind, Scenario};
 use crate::limits;
 use crate::number::Amount;
-use crate::plan::{self, Checked, FlowFact, Group, LinkAt, Plan};
+use crate::plan::{self, Checked, FlowFact, Group, LinkAt, Plan, QueueAt, WireFact};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, Setting, expand, plain};
 use crate::tree::{Entry, Fault, Node, Path, Step, Value, steps};
@@ -144,7 +144,7 @@ impl Point {
         in_line(&self.settings)
     }
 
-    fn loaded(&self) -> Loaded<'_> {
+    pub(crate) fn loaded(&self) -> Loaded<'_> {
         Loaded { scenario: &self.scenario, contents: &self.contents }
     }
 
@@ -193,6 +193,11 @@ impl Point {
     /// each with the rate of its access links: these are its bottleneck, and have no algorithm.
     pub fn limited_by_access(&self) -> Vec<(String, BitRate)> {
         plan::limited_by_access(self.loaded())
+    }
+
+    /// The wires of the links between routers, each direction for itself.
+    pub fn wires(&self) -> Vec<WireFact> {
+        plan::wires(self.loaded())
     }
 
     /// The names of the links that are measured, in order; known before anything runs.
@@ -297,6 +302,15 @@ impl Point {
     /// If it has no queue, or its algorithm is not in the catalog.
     pub fn link_at(&self, name: &str, time: Time, plugins: &Plugins) -> Result<LinkAt, ScenarioError> {
         plan::link_at(self.loaded(), name, time, plugins).map_err(|problem| self.of_no_line(problem))
+    }
+
+    /// The queues of the link called `name` in the runs of algorithm number `aqm`: one, or those of the leaves of its
+    /// classes in their order.
+    ///
+    /// # Errors
+    /// If an algorithm is not in the catalog.
+    pub fn queues_at(&self, name: &str, aqm: usize) -> Result<Vec<QueueAt>, ScenarioError> {
+        plan::queues_at(self.loaded(), name, aqm, &Plugins::new()).map_err(|problem| self.error(problem))
     }
 
     /// The flows that ever cross the link called `name`, with their round-trip times at `time`. What chance

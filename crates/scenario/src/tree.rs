@@ -564,6 +564,21 @@ pub(crate) fn known(intro: &str, names: &[&str]) -> String {
     format!("{intro}: {}", names.join(", "))
 }
 
+/// The types of tables that cannot be lists.
+const TABLES: &[&str] = &[
+    "Cell",
+    "CellUser",
+    "GilbertElliott",
+    "Handovers",
+    "Jitter",
+    "Match",
+    "Shaper",
+    "TrafficClass",
+    "Wifi",
+    "WifiStation",
+    "WifiUplink",
+];
+
 /// Reads a node through serde.
 pub(crate) struct De<'a>(&'a Node);
 
@@ -622,6 +637,21 @@ impl<'de> Deserializer<'de> for De<'_> {
         visitor.visit_newtype_struct(self)
     }
 
+    /// serde reads a list as the values of a table in their order. Old files rely on that, as in `linear = ["0 s", "1 s"]`,
+    /// but newer tables are as the schema has them.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        if matches!(self.0.value, Value::Array(_)) && TABLES.contains(&name) {
+            let fault = <Fault as de::Error>::invalid_type(Unexpected::Seq, &visitor);
+            return Err(fault.about(self.0));
+        }
+        self.deserialize_any(visitor)
+    }
+
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -644,7 +674,7 @@ impl<'de> Deserializer<'de> for De<'_> {
 
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        seq tuple tuple_struct map identifier ignored_any
     }
 }
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use quell_units::{BitRate, Duration};
+use quell_sim::network;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::{self, IntoDeserializer, Visitor};
@@ -314,6 +315,318 @@ impl fmt::Display for Delay {
             OneOr::One(delay) => delay.fmt(f),
             OneOr::Spread(DelaySpread::Uniform([low, high])) => write!(f, "{low} to {high}"),
         }
+    }
+}
+
+/// The law by which a wire loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Loss {
+    /// Independent losses, with this probability.
+    Random(f64),
+    /// Losses in bursts.
+    Bursts(Bursts),
+}
+
+/// Losses in bursts: a chain with a good and a bad state, or the mean and the length of bursts in which all packets are
+/// lost (the simple Gilbert model).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bursts {
+    /// The parameters of the chain (Gilbert 1960, Elliott 1963); netem's gemodel has the same.
+    pub gilbert_elliott: Option<GilbertElliott>,
+    /// The share of packets that are lost, instead of a chain.
+    pub mean: Option<f64>,
+    /// The mean number of packets lost in a row, at least 1; beside `mean`.
+    pub burst: Option<f64>,
+}
+
+/// A chain of two states, whose step is drawn after each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// The probability of a step from the good to the bad state.
+    pub p: f64,
+    /// The probability of a step from the bad to the good state.
+    pub r: f64,
+    /// The probability of a loss in the good state, 1 - k; default 0.
+    #[serde(default)]
+    pub good_loss: f64,
+    /// The probability of a loss in the bad state, 1 - h; default 1.
+    #[serde(default = "certain")]
+    pub bad_loss: f64,
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+impl Default for Loss {
+    fn default() -> Self {
+        Loss::Random(0.0)
+    }
+}
+
+/// The forms of losses, for the schema.
+#[cfg(test)]
+#[derive(JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum LossForm {
+    /// Independent losses, with this probability.
+    Random(f64),
+    /// Losses by a chain with a good and a bad state (Gilbert 1960, Elliott 1963); netem's gemodel has the same.
+    Chain {
+        /// The parameters of the chain.
+        gilbert_elliott: GilbertElliott,
+    },
+    /// Bursts in which all packets are lost (the simple Gilbert model), by their mean and length.
+    Bursts {
+        /// The share of packets that are lost.
+        mean: f64,
+        /// The mean number of packets lost in a row, at least 1.
+        burst: f64,
+    },
+}
+
+#[cfg(test)]
+impl JsonSchema for Loss {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Loss".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = LossForm::json_schema(generator);
+        schema.insert("description".into(), "The law by which a wire loses packets.".into());
+        schema
+    }
+}
+
+impl<'de> Deserialize<'de> for Loss {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Loss;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a table")
+            }
+
+            fn visit_i64<E: de::Error>(self, n: i64) -> Result<Loss, E> {
+                Ok(Loss::Random(n as f64))
+            }
+
+            fn visit_u64<E: de::Error>(self, n: u64) -> Result<Loss, E> {
+                Ok(Loss::Random(n as f64))
+            }
+
+            fn visit_f64<E: de::Error>(self, x: f64) -> Result<Loss, E> {
+                Ok(Loss::Random(x))
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Loss, A::Error> {
+                let bursts = Bursts::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                let Bursts { gilbert_elliott, mean, burst } = bursts;
+                match (gilbert_elliott.is_some(), mean.is_some(), burst.is_some()) {
+                    (true, false, false) | (false, true, true) => Ok(Loss::Bursts(bursts)),
+                    _ => Err(de::Error::custom(
+                        "must have either gilbert_elliott, or mean and burst: write { gilbert_elliott = { p = 0.01, \
+                         r = 0.2 } } or { mean = 0.01, burst = 5 }",
+                    )),
+                }
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+impl Loss {
+    /// The chain that loses packets so; none for independent losses.
+    pub fn chain(&self) -> Option<network::GilbertElliott> {
+        let Loss::Bursts(Bursts { gilbert_elliott, mean, burst }) = *self else { return None };
+        if let Some(GilbertElliott { p, r, good_loss, bad_loss }) = gilbert_elliott {
+            return Some(network::GilbertElliott { p, r, good_loss, bad_loss });
+        }
+        // The bad state lasts for 1/r packets, and p/(p + r) of all packets meet it.
+        let (mean, r) = (mean?, 1.0 / burst?);
+        let p = (mean * r / (1.0 - mean)).min(1.0);
+        Some(network::GilbertElliott { p, r, good_loss: 0.0, bad_loss: 1.0 })
+    }
+
+    /// The share of packets that are lost.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Loss::Random(p) => *p,
+            Loss::Bursts(Bursts { mean: Some(mean), .. }) => *mean,
+            Loss::Bursts(_) => self.chain().map_or(0.0, |chain| chain.mean()),
+        }
+    }
+}
+
+/// The variation of a link's delay from packet to packet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    /// The unit of the distribution, netem's JITTER: half the width of the uniform one, the standard deviation of the
+    /// normal one. At most the delay.
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
+    pub size: Duration,
+    /// The distribution around the delay, by netem's name; default "uniform".
+    #[serde(default)]
+    pub distribution: JitterKind,
+    /// The weight of the last packet's deviation in the next one, from 0 (the default) to below 1. netem's manual
+    /// describes it so, but Linux loses the correlation (docs/links.md): leave it out to repeat a run with netem.
+    #[serde(default)]
+    pub correlation: f64,
+    /// True if packets overtake each other, as netem's do unless netem has a rate too; default false: none arrives
+    /// before the one sent before it.
+    #[serde(default)]
+    pub reorder: bool,
+}
+
+/// Mirrors [`network::Deviation`] for files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum JitterKind {
+    /// Uniform, up to `size` earlier or later.
+    #[default]
+    Uniform,
+    /// Normal with the standard deviation `size`, cut off at four of it.
+    Normal,
+    /// Pareto of shape 3 with a mean close to 0, cut off at four times `size`.
+    Pareto,
+    /// A quarter of the normal one and three quarters of the Pareto one.
+    ParetoNormal,
+}
+
+impl From<Jitter> for network::Jitter {
+    fn from(Jitter { size, distribution, correlation, reorder }: Jitter) -> Self {
+        let distribution = match distribution {
+            JitterKind::Uniform => network::Deviation::Uniform,
+            JitterKind::Normal => network::Deviation::Normal,
+            JitterKind::Pareto => network::Deviation::Pareto,
+            JitterKind::ParetoNormal => network::Deviation::ParetoNormal,
+        };
+        network::Jitter { size, distribution, correlation, reorder }
+    }
+}
+
+/// Handovers of a link: at regular times, its path becomes another, as those of satellites in low orbit do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Handovers {
+    /// The time from one handover to the next.
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
+    pub every: Duration,
+    /// The time of the first one; default `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub first: Option<Duration>,
+    /// The delay that the path has in addition to the link's, such as { uniform = ["0 ms", "15 ms"] }: drawn for the
+    /// start and at each handover. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+    /// The time after each handover during which nothing gets through; { uniform = ["20 ms", "80 ms"] } is drawn each
+    /// time. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Delay>,
+    /// True if packets that are sent during an outage are lost; default false: they wait in the queue.
+    #[serde(default)]
+    pub lost: bool,
+}
+
+/// A token bucket between a link's queue and its transmitter, with the parameters of tc-tbf(8).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Shaper {
+    /// The rate at which packets leave the queue in the long run.
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
+    pub rate: BitRate,
+    /// The most that leaves at once: at the link's rate, or at `peak_rate`. At least the largest packet.
+    #[cfg_attr(test, schemars(with = "Text<Bytes>"))]
+    pub burst: Bytes,
+    /// The rate at which a burst leaves; default that of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
+    pub peak_rate: Option<BitRate>,
+    /// The most that leaves at once at `peak_rate`; default the largest packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub mtu: Option<Bytes>,
+    /// The most that may wait in all; packets beyond it are dropped without asking the algorithm. Default: only the
+    /// buffer limits what waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
+    pub limit: Option<QueueSize>,
+}
+
+/// The rule by which a cell gives each transmission interval to one user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CellScheduler {
+    /// The user whose rate is the largest multiple of what it has been getting (Viswanath et al. 2002).
+    #[default]
+    ProportionalFair,
+    /// Each user in its turn.
+    RoundRobin,
+    /// The user with the highest rate.
+    MaxRate,
+}
+
+/// One value, or a list of alternatives. It is written out as a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Any<T>(pub Vec<T>);
+
+#[cfg(test)]
+impl<T: JsonSchema> JsonSchema for Any<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Any{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let one = generator.subschema_for::<T>();
+        schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Any<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Read<T> {
+            type Value = Any<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value, or a list of values")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Any<T>, E> {
+                T::deserialize(text.into_deserializer()).map(|one| Any(vec![one]))
+            }
+
+            fn visit_i64<E: de::Error>(self, n: i64) -> Result<Any<T>, E> {
+                T::deserialize(n.into_deserializer()).map(|one| Any(vec![one]))
+            }
+
+            fn visit_u64<E: de::Error>(self, n: u64) -> Result<Any<T>, E> {
+                T::deserialize(n.into_deserializer()).map(|one| Any(vec![one]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Any<T>, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Any)
+            }
+        }
+        deserializer.deserialize_any(Read(PhantomData))
     }
 }
 

@@ -137,7 +137,7 @@ impl Flow {
 
     /// [`Flow::on_packet`] of what few flows are.
     #[inline(never)]
-    fn on_packet_of_few(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
+    fn on_packet_of_few(&mut self, now: Time, mut pkt: Pkt, host: &mut impl Host) -> Time {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Asked(cfg, f) => f.on_packet(cfg, now, pkt, host),
@@ -147,7 +147,11 @@ impl Flow {
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Traced(f) => f.on_packet(now, pkt, host),
             Flow::Open(f) => {
-                *f.received.at(now, host) += pkt.bytes() as u64;
+                if pkt.sack().is_some() {
+                    host.sacks().receive(&mut pkt);
+                }
+                // A receiver takes each packet once, however often wires copied it.
+                *f.received.at(now, host) += if pkt.is_repeated() { 0 } else { u64::from(pkt.bytes()) };
                 Time::MAX
             }
         }
@@ -404,7 +408,7 @@ impl Timed {
             if let Some(Entry::Sent(sent, again)) = host.sacks().look(pkt).copied() {
                 self.counts.at(now, &host).delays.record(now - sent);
                 if stamps {
-                    host.sacks().take(pkt);
+                    host.sacks().receive(&mut pkt);
                     pkt.clear_sack();
                     if again {
                         pkt.set_again();

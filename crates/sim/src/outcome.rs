@@ -63,7 +63,8 @@ pub struct Outcome {
 }
 
 counters! {
-    /// The whereabouts of a run's packets: `sent = delivered + dropped + lost + in_flight`.
+    /// The whereabouts of a run's packets: `sent + duplicated = delivered + dropped + lost +
+    /// in_flight`.
     pub struct Conservation {
         /// Packets (data, SYN and acknowledgments) handed to a first link.
         pub sent: u64,
@@ -73,6 +74,8 @@ counters! {
         pub dropped: u64,
         /// Packets a wire lost.
         pub lost: u64,
+        /// Copies that wires made.
+        pub duplicated: u64,
         /// Packets still queued or on a wire at the end, counted one by one.
         pub in_flight: u64,
     }
@@ -85,8 +88,9 @@ pub struct LinkOutcome {
     pub link: LinkId,
     /// Its name.
     pub name: String,
-    /// The names of its discipline's lanes, those that have one.
-    pub lanes: Vec<&'static str>,
+    /// The names of its discipline's lanes, those that have one, of the leaves of its tree, or of the users of
+    /// its cell.
+    pub lanes: Vec<String>,
     /// One per segment of the measured window.
     pub segments: Vec<Segment>,
     /// The time series, empty if no step was asked for.
@@ -155,7 +159,7 @@ pub struct Segment {
     pub from: Time,
     /// Its end.
     pub to: Time,
-    /// Bits the link could have sent: a packet keeps the rate at which its transmission began, so a change
+    /// Bits the link could have sent, or its shaper or classes if their rate is lower: a packet keeps the rate at which its transmission began, so a change
     /// of the rate holds from the end of the transmission that it falls into.
     pub capacity_bits: f64,
     /// Bits it sent: of a packet in transmission at an edge, the part within.
@@ -229,6 +233,9 @@ pub struct ClassStats {
     /// Distribution of the round-trip times that senders measured, in nanoseconds, to two digits: of the flows
     /// of the class whose data crosses the link.
     pub rtt_ns: Histogram<u32>,
+    /// The time that the frames of a lane took of a channel of Wi-Fi, each in the segment in which it ended; with their
+    /// acknowledgments, or those that were lost in collisions. Zero elsewhere.
+    pub airtime: Duration,
 }
 
 /// Equally spaced samples of one link.

@@ -1,8 +1,8 @@
 //! A packet as the simulator carries it: sixteen bytes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use quell_aqm::{Ecn, FlowId, Transport};
+use quell_aqm::{Acknowledgment, Ecn, FlowId, Transport};
 use quell_queue::Packet;
 use quell_tcp::Report;
 use quell_units::{Bytes, Time};
@@ -38,9 +38,10 @@ const KIND: u64 = 0b0000_0011;
 const ECT_0: u64 = 0b0000_0100;
 const ECT_1: u64 = 0b0000_1000;
 const CE: u64 = ECT_0 | ECT_1;
-/// ECN-Echo on acknowledgments, congestion window reduced on data: no packet says both.
+/// ECN-Echo on acknowledgments, congestion window reduced on data, a repetition on datagrams: no packet says two of them.
 const ECE: u64 = 0b0001_0000;
 const CWR: u64 = ECE;
+const REPEATED: u64 = ECE;
 /// Everything but size, hop, table entry and connection.
 const FLAGS: u64 = 0xff | 7 << DSCP_LOW;
 const PRECEDENCE: u32 = 5;
@@ -80,6 +81,11 @@ impl Pkt {
         };
         pkt.1 |= RECORDED | if arrival.syn { SYN } else { 0 } | transport << TRANSPORT;
         pkt
+    }
+
+    #[inline]
+    fn is_datagram(self) -> bool {
+        self.1 & KIND == Kind::Datagram as u64
     }
 
     #[inline]
@@ -261,6 +267,11 @@ impl Pkt {
         self.set(CWR, on);
     }
 
+    /// Returns whether another copy of the datagram has reached the receiver before.
+    pub fn is_repeated(self) -> bool {
+        self.1 & REPEATED != 0
+    }
+
     /// The packet in a digest: all but the table entry, which is the engine's affair.
     #[inline]
     pub fn fingerprint(self) -> u64 {
@@ -299,6 +310,20 @@ impl Packet for Pkt {
     fn dscp(&self) -> u8 {
         Pkt::dscp(*self)
     }
+    fn wash(&mut self) {
+        self.set_dscp(0);
+    }
+    /// What an acknowledgment says beside its number is in the [`SackTable`], which no queue sees: one with blocks or times
+    /// is not pure. Neither are those of a SYN, and requests.
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        self.is_ack().then(|| Acknowledgment {
+            connection: u32::from(self.epoch()),
+            number: self.seq(),
+            pure: self.sack().is_none() && self.seq() > 1,
+            flags: self.marks().map_or(0, |marks| marks << 1) | u32::from(self.is_ece()),
+            ..Default::default()
+        })
+    }
     fn transport(&self) -> Transport {
         if self.1 & KIND != Kind::Datagram as u64 {
             return Transport::Tcp;
@@ -335,6 +360,17 @@ pub(crate) struct SackTable {
     free: Vec<u32>,
     /// Free entries that are used again only when [`RESTING`] others are: names of packets.
     resting: VecDeque<u32>,
+    /// The entries that several packets have: copies, which wires make.
+    shared: BTreeMap<u32, Shared>,
+}
+
+/// The packets that have the same entry.
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    /// Those beside one.
+    others: u32,
+    /// One of them has reached its end.
+    received: bool,
 }
 
 /// So many entries are free for longer than a name that is used again: within the time that a packet is on its way
@@ -367,6 +403,29 @@ impl SackTable {
         }
     }
 
+    /// Notes that there is one more of a packet, which has the same entry. A datagram gets one if it has none, by which
+    /// its receiver knows its copies.
+    pub fn share(&mut self, pkt: &mut Pkt) {
+        let id = match pkt.sack() {
+            Some(id) => Some(id),
+            None if pkt.is_datagram() => Some(self.name(pkt)),
+            None => None,
+        };
+        if let Some(SackId(id)) = id {
+            self.shared.entry(id).or_default().others += 1;
+        }
+    }
+
+    /// Takes the entry of a packet that has reached its end. A datagram of which a copy came before says so from then on.
+    pub fn receive(&mut self, pkt: &mut Pkt) {
+        let Some(SackId(id)) = pkt.sack() else { return };
+        if let Some(shared) = self.shared.get_mut(&id) {
+            let repeated = std::mem::replace(&mut shared.received, true);
+            pkt.set(REPEATED, repeated && pkt.is_datagram());
+        }
+        self.take_entry(SackId(id));
+    }
+
     /// Gives a packet a name: the entry that it has, or one of its own. [`SackTable::rest`] was called before whatever
     /// put that.
     pub fn name(&mut self, pkt: &mut Pkt) -> SackId {
@@ -380,7 +439,7 @@ impl SackTable {
     /// Takes from a packet a name that is nothing else.
     pub fn unname(&mut self, pkt: &mut Pkt) {
         if let Some(Entry::Name(field)) = self.look(*pkt).copied() {
-            self.take(*pkt);
+            self.receive(pkt);
             pkt.set_sack(SackId(field));
         }
     }
@@ -396,8 +455,22 @@ impl SackTable {
     }
 
     fn take_entry(&mut self, SackId(id): SackId) -> &Entry {
-        self.free.push(id);
+        if self.shared.is_empty() || !self.is_left(id) {
+            self.free.push(id);
+        }
         &self.entries[id as usize]
+    }
+
+    /// Says whether another packet still has the entry of one that is taken.
+    #[cold]
+    fn is_left(&mut self, id: u32) -> bool {
+        let Some(shared) = self.shared.get_mut(&id) else { return false };
+        if shared.others == 0 {
+            self.shared.remove(&id);
+            return false;
+        }
+        shared.others -= 1;
+        true
     }
 }
 
@@ -430,6 +503,13 @@ mod tests {
             q
         });
         assert!(matches!(table.take(p), Some(Entry::Report(r)) if *r == report));
+        // An entry that two packets have is free when both have been taken.
+        p.set_sack(table.put(Entry::Report(report)));
+        table.share(&mut p);
+        for free in [0, 1] {
+            assert!(matches!(table.take(p), Some(Entry::Report(r)) if *r == report));
+            assert_eq!((table.free.len(), table.shared.len()), (free, 1 - free));
+        }
         assert_eq!(p.marks(), None);
         for marks in [0, 7, NO_ENTRY - 2] {
             assert!(p.set_marks(marks));
@@ -446,6 +526,37 @@ mod tests {
             }
         }
         assert_eq!(p.ecn(), Ecn::NotEct);
+    }
+
+    #[test]
+    fn a_receiver_knows_the_copies_of_a_datagram_whichever_comes_first() {
+        let mut table = SackTable::default();
+        let first = Pkt::new(Kind::Datagram, 3, 0, 9, 100);
+        let mut p = first;
+        // Copied twice, and the first of the three is dropped on its way.
+        table.share(&mut p);
+        table.share(&mut p);
+        table.take(p);
+        for repeated in [false, true] {
+            let mut q = p;
+            table.receive(&mut q);
+            assert_eq!(q.is_repeated(), repeated);
+        }
+        assert_eq!((table.free.len(), table.shared.len()), (1, 0));
+        // The entry is another packet's now, of which there is one.
+        let mut other = first;
+        table.name(&mut other);
+        table.receive(&mut other);
+        assert!(!other.is_repeated());
+        // Data counts each number once by itself, and keeps its flags.
+        let mut data = Pkt::new(Kind::Data, 3, 0, 9, 100);
+        data.set_sack(table.put(Entry::Sent(Time::ZERO, false)));
+        table.share(&mut data);
+        for _ in 0..2 {
+            let mut q = data;
+            table.receive(&mut q);
+            assert!(!q.is_cwr());
+        }
     }
 
     #[test]

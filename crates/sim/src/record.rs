@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use hdrhistogram::Histogram;
 use quell_aqm::{Algorithm, Cause, Discipline, Probe};
-use quell_queue::{Admission, Packet};
+use quell_queue::{Admission, Packet, ToCome};
 use quell_units::{BitRate, Duration, Time, index};
 
 use crate::control::Watcher;
-use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome, Traffic};
+use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, Traffic};
 use crate::observe::{Departure, EarlyEnd, Observer};
 use crate::outcome::{ClassStats, Counts, Internal, LinkOutcome, LossEvent, Segment, Series, TimedSegment};
 use crate::packet::Pkt;
@@ -150,6 +150,7 @@ fn empty_stats(longest_ns: u64) -> ClassStats {
         drops: None,
         delay_ns: histogram(longest_ns, 3),
         rtt_ns: histogram(2, 0), // until the run is over
+        airtime: Duration::ZERO,
     }
 }
 
@@ -426,9 +427,11 @@ pub(crate) struct Recorder {
     next_mark: Time,
     digest: u64,
     classes: Vec<Class>,
-    /// The lanes of the discipline that have a name.
-    lane_names: &'static [&'static str],
+    /// The lanes that have a name: those of the discipline, the leaves of the tree, or the users of the cell.
+    lane_names: Vec<String>,
     lanes: Vec<Class>,
+    /// The airtime of each lane of a channel so far, and at the last boundary of a segment; none of other links.
+    airtimes: Vec<[Duration; 2]>,
     /// The end of the warm-up, the boundaries, the end.
     bounds: Vec<Time>,
     /// The number of them that have passed.
@@ -539,7 +542,7 @@ impl Recorder {
         };
         let segments = bounds.len() - 1;
         let longest = longest_delay_ns(measure);
-        let capacity = Capacity::new(&spec.rate);
+        let capacity = Capacity::new(&spec.capacity());
         let class = || Class {
             counts: Counts::default(),
             at_segment: Counts::default(),
@@ -548,10 +551,7 @@ impl Recorder {
             drops: None,
         };
         let blank = |n: usize| (0..n).map(|_| empty_stats(longest)).collect();
-        let lane_names = match spec.queue.as_deref().map(|queue| &queue.algorithm) {
-            Some(Algorithm::Discipline(discipline)) => discipline.lane_names(),
-            _ => &[],
-        };
+        let lane_names = lane_names(spec);
         Recorder {
             link: id,
             name: spec.name.clone(),
@@ -562,14 +562,19 @@ impl Recorder {
             last_bytes: 0,
             digest: 0,
             classes: (0..classes).map(|_| class()).collect(),
-            lane_names,
             lanes: lane_names.iter().map(|_| class()).collect(),
+            airtimes: lane_names
+                .iter()
+                .filter(|_| spec.wifi.is_some())
+                .map(|_| [Duration::ZERO; 2])
+                .collect(),
             bounds,
             passed: 0,
             sums_at_segment: Integrals::default(),
             sums_at_step: Integrals::default(),
             segments: Vec::with_capacity(segments),
             blank: (0..segments).map(|_| [blank(classes), blank(lane_names.len())]).collect(),
+            lane_names,
             carried_bits: 0.0,
             step: measure.step,
             step_end,
@@ -638,6 +643,9 @@ impl Recorder {
                 class.delays.move_to(&mut stats.delay_ns);
                 stats.drops = class.drops;
             }
+            for (stats, [so_far, before]) in lanes.iter_mut().zip(&self.airtimes) {
+                stats.airtime = *so_far - *before;
+            }
             let (now, then) = (sums, self.sums_at_segment);
             let from = self.bounds[self.passed - 1];
             self.segments.push(Segment {
@@ -655,6 +663,7 @@ impl Recorder {
         }
         let recorded = self.classes.iter_mut().chain(&mut self.lanes);
         recorded.for_each(|c| (c.at_segment, c.drops) = (c.counts, None));
+        self.airtimes.iter_mut().for_each(|airtime| airtime[1] = airtime[0]);
         self.sums_at_segment = sums;
         self.passed += 1;
     }
@@ -687,6 +696,9 @@ impl Observer for Recorder {
             self.end_step(t, observe);
         }
         if self.bounds.get(self.passed) == Some(&t) {
+            if !self.airtimes.is_empty() {
+                observe(&mut Airtimes(&mut self.airtimes));
+            }
             self.end_segment(t, busy_until);
         }
         let bound = self.bounds.get(self.passed).copied().unwrap_or(Time::MAX);
@@ -739,7 +751,7 @@ impl Observer for Recorder {
         let outcome = LinkOutcome {
             link: self.link,
             name: self.name,
-            lanes: self.lane_names.to_vec(),
+            lanes: self.lane_names,
             segments: self.segments,
             series: self.series,
             loss_events: self.losses.finish(),
@@ -809,6 +821,26 @@ impl Observer for InLanes {
     }
 }
 
+/// The names of the lanes at a link.
+fn lane_names(spec: &LinkSpec) -> Vec<String> {
+    if let Some(cell) = &spec.cell {
+        return cell.users.iter().map(|user| user.name.clone()).collect();
+    }
+    if let Some(tree) = &spec.tree {
+        // Only a tree that can be served gets here.
+        return tree.plan.leaves().unwrap_or_default().into_iter().map(String::from).collect();
+    }
+    if let Some(wifi) = &spec.wifi {
+        return wifi.channel.lanes();
+    }
+    match spec.queue.as_deref().map(|queue| &queue.algorithm) {
+        Some(Algorithm::Discipline(discipline)) => {
+            discipline.lane_names().iter().map(|name| name.to_string()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The end of the warm-up, the boundaries between segments and the end of the run.
 pub(crate) fn bounds(measure: &Measure) -> Vec<Time> {
     let mut bounds = vec![measure.warmup];
@@ -839,6 +871,19 @@ impl Probe for Internals<'_> {
         self.out[i].values.resize(self.samples - 1, f64::NAN);
         self.out[i].values.push(x);
         self.at = i + 1;
+    }
+}
+
+/// What receives the airtime of each lane so far.
+struct Airtimes<'a>(&'a mut [[Duration; 2]]);
+
+impl Probe for Airtimes<'_> {
+    fn value(&mut self, _: &'static str, _: &'static str, _: f64) {}
+
+    fn airtime(&mut self, lane: usize, time: Duration) {
+        if let Some([so_far, _]) = self.0.get_mut(lane) {
+            *so_far = time;
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::network::{App, FlowSpec, LinkId, LinkSpec, Network, Traffic};
 pub(crate) enum Stop {
     /// A link that several flows share, or that is measured.
     Merge(LinkId),
-    /// The links before it may reorder: go on from here in order of time.
+    /// The link before it may reorder or copy: go on from here in order of time.
     Relay,
     /// The other end of the flow.
     End,
@@ -44,11 +44,6 @@ pub(crate) struct Plan {
     pub merges: Vec<bool>,
 }
 
-/// Says whether packets on the link's wire may overtake each other.
-fn reorders(link: &LinkSpec) -> bool {
-    link.delay.ever(|before, delay| delay < before)
-}
-
 /// The links where flows merge, or that are measured or have a queue of their own: whether each is one. The others are private.
 pub(crate) fn merges(network: &Network) -> Vec<bool> {
     let mut users = vec![0u32; network.links.len()];
@@ -57,7 +52,7 @@ pub(crate) fn merges(network: &Network) -> Vec<bool> {
             users[link.0 as usize] += 1;
         }
     }
-    let merges = |(link, users): (&LinkSpec, &u32)| *users > 1 || link.observe || link.queue.is_some();
+    let merges = |(link, users): (&LinkSpec, &u32)| *users > 1 || link.observe || link.has_queue();
     network.links.iter().zip(&users).map(merges).collect()
 }
 
@@ -65,7 +60,7 @@ impl Plan {
     pub fn new(network: &Network) -> Result<Plan, Error> {
         check(network)?;
         let merges = merges(network);
-        let reorders: Vec<bool> = network.links.iter().map(reorders).collect();
+        let shuffles: Vec<bool> = network.links.iter().map(LinkSpec::shuffles).collect();
         let mut plan = Plan { hops: Vec::new(), ways: Vec::new(), private: Vec::new(), merges };
         for flow in &network.flows {
             if let Some(first) = flow.first_connection() {
@@ -73,18 +68,18 @@ impl Plan {
                 continue;
             }
             let data = plan.hops.len() as u32;
-            plan.cut(&reorders, &flow.forward, true);
+            plan.cut(&shuffles, &flow.forward, true);
             let acks = plan.hops.len() as u32;
             if let Traffic::Tcp { .. } = flow.traffic {
-                plan.cut(&reorders, &flow.reverse, false);
+                plan.cut(&shuffles, &flow.reverse, false);
             }
             plan.ways.push([data, acks, plan.hops.len() as u32]);
         }
         Ok(plan)
     }
 
-    /// Cuts a way into hops; `reorders` says which links do.
-    fn cut(&mut self, reorders: &[bool], links: &[LinkId], data: bool) {
+    /// Cuts a way into hops; `shuffles` says after which links packets must stop.
+    fn cut(&mut self, shuffles: &[bool], links: &[LinkId], data: bool) {
         let mut begin = self.private.len() as u32;
         let mut shuffled = false;
         let mut stopped = false;
@@ -104,7 +99,7 @@ impl Plan {
                 }
                 self.private.push(id);
             }
-            shuffled = reorders[id.0 as usize];
+            shuffled = shuffles[id.0 as usize];
         }
         // Data must stop somewhere, or sender and receiver would call each other without end.
         stop(self, Stop::End, shuffled || (data && !stopped));
@@ -169,8 +164,11 @@ fn check(network: &Network) -> Result<(), Error> {
         if link.rate.initial.bps() == 0 {
             return invalid(format!("{}: its rate at the start must be above 0 bit/s", name(i)));
         }
-        if !(0.0..1.0).contains(&link.loss) {
-            return invalid(format!("{}: loss {} must lie in [0, 1)", name(i), link.loss));
+        if let Some(fault) = link.impairments.fault() {
+            return invalid(format!("{}: {fault}", name(i)));
+        }
+        if let Some(fault) = link.unservable() {
+            return invalid(format!("{}: {fault}", name(i)));
         }
         if let Some(fault) = link.rate.fault().or(link.delay.fault()) {
             return invalid(format!("{}: {fault}", name(i)));

@@ -6,7 +6,7 @@
 
 use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{LinkId, LinkSpec, Schedule};
+use crate::network::{Impairments, LinkId, LinkSpec, Schedule};
 
 /// A node: a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -193,7 +193,11 @@ fn access_link(access: &Access) -> LinkSpec {
         rate: Schedule::constant(access.rate),
         delay: access.delay.clone(),
         queue: None,
-        loss: 0.0,
+        tree: None,
+        shaper: None,
+        cell: None,
+        wifi: None,
+        impairments: Impairments::default(),
         observe: false,
     }
 }

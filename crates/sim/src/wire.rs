@@ -1,10 +1,10 @@
 //! The transmitter and the wire of a link: when a packet's transmission ends and when it arrives.
 
-use quell_aqm::{Rng, Seed};
-use quell_queue::{Carry, Transmitter};
+use quell_aqm::Seed;
+use quell_queue::{self as queue, Carry, Impaired, ToCome, Transmitter};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::network::{LinkSpec, ToCome};
+use crate::network::LinkSpec;
 
 /// A link without its queue; by default one that nothing goes over.
 pub(crate) struct Wire {
@@ -33,9 +33,7 @@ struct Special {
     revives: bool,
     /// The rate as a queue at its own time sees it, if it ever changes, and changes still to come there.
     told: Option<(BitRate, ToCome<BitRate>)>,
-    /// The probability that a packet is lost.
-    loss: f64,
-    rng: Rng,
+    impaired: Impaired,
 }
 
 /// The fate of a transmission.
@@ -47,6 +45,8 @@ pub(crate) struct Flight {
     pub arrives: Time,
     /// The wire loses it.
     pub lost: bool,
+    /// It arrives twice.
+    pub copied: bool,
 }
 
 impl Default for Wire {
@@ -66,29 +66,31 @@ impl Default for Wire {
 
 impl Wire {
     pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
-        let constant = spec.rate.is_constant() && spec.delay.is_constant();
+        let rate = spec.transmitter();
+        let constant = rate.is_constant() && spec.delay.is_constant();
+        let impaired = Impaired::new(&spec.impairments, seed, id);
+        let usual = constant && impaired.is_none();
         let special = || {
-            let (rates, delays) = (spec.rate.to_come(), spec.delay.to_come());
+            let (rates, delays) = (rate.to_come(), spec.delay.to_come());
             Box::new(Special {
                 next_change: rates.due().min(delays.due()),
-                told: (!spec.rate.is_constant()).then(|| (spec.rate.initial, rates.clone())),
+                told: (!rate.is_constant()).then(|| (rate.initial, rates.clone())),
                 rates,
                 delays,
                 dead: false,
-                revives: spec.rate.values().skip(1).any(|rate| rate.bps() > 0),
-                loss: spec.loss,
-                rng: seed.indexed_stream("link.loss", id as u64),
+                revives: rate.values().skip(1).any(|rate| rate.bps() > 0),
+                impaired,
             })
         };
         Wire {
-            transmitter: Transmitter::new(spec.rate.initial),
+            transmitter: Transmitter::new(rate.initial),
             delay: spec.delay.initial.min(Transmitter::LONGEST),
             busy_until: Time::ZERO,
             time: Duration::ZERO,
             rest: 0,
             carry: Carry::START,
             bytes: 0,
-            special: (!constant || spec.loss > 0.0).then(special),
+            special: (!usual).then(special),
         }
     }
 
@@ -97,7 +99,7 @@ impl Wire {
     #[inline]
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
         match self.transmit_usual(start, bytes) {
-            Some(arrives) => Flight { start, arrives, lost: false },
+            Some(arrives) => Flight { start, arrives, lost: false, copied: false },
             None => self.transmit_any(start, bytes),
         }
     }
@@ -115,9 +117,10 @@ impl Wire {
     /// [`Wire::transmit`] for all others.
     #[inline(never)]
     pub fn transmit_any(&mut self, start: Time, bytes: u16) -> Flight {
-        let (start, lost) = if self.special.is_some() { self.special(start) } else { (start, false) };
+        let start = if self.special.is_some() { self.special(start) } else { start };
         self.size(bytes);
-        Flight { start, arrives: self.send(start), lost }
+        let flight = Flight { start, arrives: self.send(start), lost: false, copied: false };
+        if self.special.is_some() { self.impair(flight) } else { flight }
     }
 
     /// Sends a packet of the last size; says when the other end has it.
@@ -151,12 +154,11 @@ impl Wire {
         self.bytes = if self.special.is_none() { bytes } else { 0 };
     }
 
-    /// Takes changes in; says when the transmission that was to begin at `start` begins, and whether the wire
-    /// loses the packet.
+    /// Takes changes in; says when the transmission that was to begin at `start` begins.
     #[cold]
     #[inline(never)]
-    fn special(&mut self, mut start: Time) -> (Time, bool) {
-        let Some(s) = &mut self.special else { return (start, false) };
+    fn special(&mut self, mut start: Time) -> Time {
+        let Some(s) = &mut self.special else { return start };
         while start >= s.next_change {
             let rate = s.rates.pop_until(start);
             if let Some(delay) = s.delays.pop_until(start) {
@@ -174,18 +176,40 @@ impl Wire {
         if s.dead {
             start = start.max(Time::ZERO + Transmitter::LONGEST);
         }
-        (start, s.loss > 0.0 && s.rng.chance(s.loss))
+        start
+    }
+
+    /// Does to a packet what else the wire does.
+    #[inline(never)]
+    fn impair(&mut self, mut flight: Flight) -> Flight {
+        let Some(s) = &mut self.special else { return flight };
+        let queue::Flight { arrives, lost, copied } =
+            s.impaired.carry(flight.start, self.busy_until, self.delay);
+        (flight.arrives, flight.lost, flight.copied) = (arrives, lost, copied);
+        flight
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{Changes, Schedule};
+    use crate::network::{Changes, Impairments, Schedule};
     use quell_units::Bytes;
 
     fn spec(rate: Schedule<BitRate>, delay: Schedule<Duration>, loss: f64) -> LinkSpec {
-        LinkSpec { name: String::new(), rate, delay, queue: None, loss, observe: false }
+        let impairments = Impairments::losing(loss);
+        LinkSpec {
+            name: String::new(),
+            rate,
+            delay,
+            queue: None,
+            tree: None,
+            shaper: None,
+            cell: None,
+            wifi: None,
+            impairments,
+            observe: false,
+        }
     }
 
     fn at(ms: u64) -> Time {
@@ -225,7 +249,7 @@ mod tests {
         let mut w = Wire::new(&spec(Schedule::changing(some, changes), delay, 0.0), Seed(1), 0);
         // One is on its way when the outage begins, the next waits for the end of it, and takes the delay
         // of then.
-        let flight = |start, arrives| Flight { start, arrives, lost: false };
+        let flight = |start, arrives| Flight { start, arrives, lost: false, copied: false };
         assert_eq!(w.transmit(at(0), 1000), flight(at(0), at(110)));
         assert_eq!(w.transmit(at(100), 1000), flight(at(500), at(601)));
         assert_eq!(w.told_rate(at(100)), Some(some));

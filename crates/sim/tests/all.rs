@@ -1,8 +1,10 @@
 //! The tests of the crate, in one binary, which links once; `no_allocation` counts what its process allocates and is
 //! alone.
 
+mod ack_filter;
 mod asta;
 mod bbr;
+mod cell;
 mod clients;
 mod common;
 mod completion;
@@ -11,6 +13,7 @@ mod drop_front;
 mod dualpi2;
 mod engines_agree;
 mod golden;
+mod impairments;
 mod paced;
 mod queueing_theory;
 mod record;
@@ -18,6 +21,7 @@ mod red_tail;
 mod reordering;
 mod requests;
 mod responsiveness;
+mod schedulers;
 mod sizes;
 mod small_queues;
 mod steady;

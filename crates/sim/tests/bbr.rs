@@ -71,7 +71,7 @@ fn random_losses_hardly_matter() {
     let goodput = |tcp: TcpParams, loss: f64| {
         let d = dumbbell(tcp, 1, 100, 0.1, 1.0);
         let mut network = d.network();
-        network.links[0].loss = loss;
+        network.links[0].impairments = Impairments::losing(loss);
         let o = go(network);
         o.flows[0].segments[0].delivered_bytes as f64 * 8e-6 / 30.0
     };

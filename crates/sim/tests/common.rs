@@ -23,7 +23,11 @@ pub fn wire(rate: u64, delay: Duration) -> LinkSpec {
         rate: Schedule::constant(BitRate::from_bps(rate)),
         delay: Schedule::constant(delay),
         queue: None,
-        loss: 0.0,
+        tree: None,
+        shaper: None,
+        cell: None,
+        wifi: None,
+        impairments: Impairments::default(),
         observe: false,
     }
 }

@@ -167,7 +167,7 @@ fn counted(mut network: Network, config: &AqmConfig, at_dequeue: bool) -> (u64, 
         Algorithm::Discipline(d) => AnyDiscipline::Custom(Watch::new(d, at_dequeue)).into(),
     };
     network.links[0].queue.as_mut().unwrap().algorithm = watched;
-    network.links[0].loss = 0.01;
+    network.links[0].impairments = Impairments::losing(0.01);
     network.measure = Measure {
         warmup: at(WARMUP),
         end: at(END),
@@ -253,6 +253,49 @@ fn greedy_flows_take_no_memory_after_the_warm_up() {
 #[test]
 fn a_queue_served_packet_by_packet_takes_no_memory_after_the_warm_up() {
     assert_eq!(requests(bulk(Recovery::Reno), &red(), true), 0);
+}
+
+/// Data and acknowledgments of all flows share a channel, in every way of keeping queues at its access point. Tens of
+/// thousands of frames take nothing.
+#[test]
+fn a_channel_takes_little_memory_after_the_warm_up() {
+    use quell_queue::{AccessPoint, Channel, Station};
+    let airtime = AccessPoint::Airtime { quantum: quell_units::Duration::from_micros(300) };
+    for access_point in [AccessPoint::One { driver: 32 }, AccessPoint::Turns, airtime] {
+        let station = |i: u64| Station {
+            name: format!("s{i}"),
+            rate: BitRate::from_bps(20_000_000 << (i % 3)),
+            loss: 0.1,
+            packets: None,
+        };
+        let channel = Channel::n(access_point, (0..5).map(station).collect());
+        let mut network = bulk(Recovery::NewReno);
+        let at = |i: usize| AtStation { station: (i % 5) as u8, sends: i.is_multiple_of(7) };
+        let of_flow = (0..network.flows.len()).map(at).collect();
+        let (lanes, buffer) = (channel.lanes().len(), QueueSize::Packets(100.0));
+        let spec = |algorithm| QueueSpec { buffer, algorithm, ecn: false };
+        let mut queues: Vec<QueueSpec> = (0..lanes).map(|_| spec(drop_tail())).collect();
+        let Algorithm::Aqm(aqm) = build(&red(), 10_000_000, buffer, 1000) else { unreachable!("RED") };
+        queues[0].algorithm = AnyAqm::Custom(Watch::new(aqm, false)).into();
+        network.links[0].queue = None;
+        network.links[0].wifi = Some(Box::new(WifiSpec { channel, queues, of_flow }));
+        for flow in &mut network.flows {
+            let ways = flow.forward.iter_mut().chain(&mut flow.reverse);
+            ways.filter(|link| link.0 == 1).for_each(|link| link.0 = 0);
+        }
+        network.measure = Measure {
+            warmup: common::at(WARMUP),
+            end: common::at(END),
+            boundaries: (5..8).map(|i| common::at(10.0 * i as f64)).collect(),
+            step: Some(secs(0.1)),
+        };
+        REQUESTS.set(0);
+        let outcome = go(network);
+        COUNTING.set(false);
+        assert!(outcome.conservation.delivered > 50_000, "{:?}", outcome.conservation);
+        // The queues of lanes, and the lists of receivers, may reach their largest size late.
+        assert!(REQUESTS.get() <= 8, "{access_point:?}: {}", REQUESTS.get());
+    }
 }
 
 #[test]

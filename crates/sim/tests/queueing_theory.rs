@@ -20,7 +20,7 @@ fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, s
     let end = 2020.0;
     let queue = bottleneck(RATE, secs(0.01), QueueSize::Packets(buffer), drop_tail(), false);
     let network = Network {
-        links: vec![LinkSpec { loss, ..queue }],
+        links: vec![LinkSpec { impairments: Impairments::losing(loss), ..queue }],
         flows: vec![FlowSpec {
             class: 0,
             ack_class: 0,

@@ -40,9 +40,9 @@ fn host(congestion: CongestionControl, recovery: Recovery) -> TcpParams {
     }
 }
 
-/// Senders that are told of duplicates keep nine tenths of the link; those that halve their windows, under a third,
-/// where theirs do not grow back soon.
-fn compare(path: (f64, f64, f64), period: f64, congestions: &[(CongestionControl, bool)]) {
+/// Senders that are told of duplicates keep nine tenths of the link; those that halve their windows, less than `most`
+/// Mbit/s, where theirs do not grow back soon.
+fn compare(path: (f64, f64, f64), period: f64, congestions: &[(CongestionControl, bool)], most: f64) {
     for &(congestion, soon) in congestions {
         for recovery in [Recovery::Rack, Recovery::Prr] {
             let told = recovery == Recovery::Rack;
@@ -52,7 +52,7 @@ fn compare(path: (f64, f64, f64), period: f64, congestions: &[(CongestionControl
             let (mbps, fast, timeouts) = goodput(&host(congestion, recovery), path, period);
             println!("{congestion:?} {recovery:?}: {mbps:.2} Mbit/s, {fast} recoveries, {timeouts} timeouts");
             assert!(fast + timeouts > 0);
-            assert!(if told { mbps > 18.0 } else { mbps < 6.7 }, "{congestion:?} {recovery:?}: {mbps}");
+            assert!(if told { mbps > 18.0 } else { mbps < most }, "{congestion:?} {recovery:?}: {mbps}");
         }
     }
 }
@@ -65,12 +65,19 @@ fn packets_that_overtake_each_other_cost_little_where_duplicates_are_reported() 
         (CongestionControl::Reno, false),
         (CongestionControl::Bbr3, true),
     ];
-    compare((0.065, 0.005, 0.2), 3.0, &all);
+    compare((0.065, 0.005, 0.2), 3.0, &all, 6.7);
 }
 
 #[test]
 fn a_path_that_takes_longer_for_a_while_costs_little_where_duplicates_are_reported() {
     // More than a second for 100 ms, every 8 s; then packets overtake those. CUBIC's window is what it was after that
     // time (RFC 9438 section 4.2), since timeouts that follow each other reduce it once.
-    compare((0.005, 1.2, 0.1), 8.0, &[(CongestionControl::Cubic, true), (CongestionControl::Reno, false)]);
+    // With SACK alone, what comes twice after a timeout is no duplicate (RFC 6675 section 2) and starts no recovery on top
+    // of it, so that more is left than above.
+    compare(
+        (0.005, 1.2, 0.1),
+        8.0,
+        &[(CongestionControl::Cubic, true), (CongestionControl::Reno, false)],
+        8.0,
+    );
 }

@@ -58,7 +58,7 @@ impl Clients {
     /// Each client has links of its own.
     fn run(&self) -> Outcome {
         let links = (0..2 * self.flows)
-            .map(|i| LinkSpec { loss: self.loss[i % 2], ..wire(RATE, us(DELAY)) })
+            .map(|i| LinkSpec { impairments: Impairments::losing(self.loss[i % 2]), ..wire(RATE, us(DELAY)) })
             .collect();
         let app = App::Transfers {
             size: Distribution::Constant(self.packets),
@@ -92,7 +92,7 @@ impl Clients {
     fn transfers(&self) -> Vec<Transfer> {
         let outcome = self.run();
         let c = outcome.conservation;
-        assert_eq!(c.sent, c.delivered + c.dropped + c.lost + c.in_flight);
+        assert_eq!(c.sent + c.duplicated, c.delivered + c.dropped + c.lost + c.in_flight);
         outcome.transfers
     }
 }

@@ -56,7 +56,10 @@ impl Run {
     fn outcome(&self) -> Outcome {
         let buffer = QueueSize::Packets(1000.0);
         let aqm = build(&self.aqm, RATE, buffer, 1000);
-        let queue = LinkSpec { loss: self.loss, ..bottleneck(RATE, secs(DELAY), buffer, aqm, false) };
+        let queue = LinkSpec {
+            impairments: Impairments::losing(self.loss),
+            ..bottleneck(RATE, secs(DELAY), buffer, aqm, false)
+        };
         let flow = |app| FlowSpec {
             class: 0,
             ack_class: 1,

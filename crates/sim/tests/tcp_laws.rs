@@ -18,7 +18,7 @@ fn lossy(tcp: &TcpParams, flows: usize, p: f64, seed: u64) -> Outcome {
     let mut links = Vec::new();
     let flows = (0..flows).map(|i| {
         let mut forward = wire(1_000_000_000, secs(0.05));
-        forward.loss = p;
+        forward.impairments = Impairments::losing(p);
         links.extend([forward, wire(1_000_000_000, secs(0.05))]);
         let n = links.len() as u32;
         FlowSpec {
@@ -169,6 +169,42 @@ fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
     assert!((counted / every - 1.0).abs() < 0.05, "{counted} against {every}");
     // Half the slope: 1 / sqrt 2 of the window.
     assert!((delayed / every * 2f64.sqrt() - 1.0).abs() < 0.05, "{delayed} against {every}");
+}
+
+/// Over a line of 100:1, a window that overruns the path back has as many packets as acknowledgments come back times
+/// those that each one stands for; receivers that gather fill the line (RFC 3449 section 5).
+#[test]
+fn the_path_of_acknowledgments_bounds_what_they_stand_for() {
+    // 1 Mbit/s of 40 B.
+    const ACKS: f64 = 3125.0;
+    let narrow = |tcp: TcpParams| {
+        let window = TcpParams { max_window: 600, growth: Growth::Packets, ..tcp };
+        let run = Dumbbell {
+            flows: 1,
+            rate: 100_000_000,
+            rtt: 0.02,
+            spread: 0.0,
+            buffer: 1000.0,
+            tcp: window,
+            end: 20.0,
+            ..Default::default()
+        };
+        let mut network = run.network();
+        network.links[1].rate = Schedule::constant(quell_units::BitRate::from_bps(1_000_000));
+        let o = go(network);
+        o.flows[0].segments[0].delivered_bytes as f64 / 1000.0 / 10.0
+    };
+    let every = |n: u32| TcpParams {
+        delayed_ack: Some(Duration::from_millis(40)),
+        ack_every: n,
+        ..Default::default()
+    };
+    for (tcp, each) in [(TcpParams::default(), 1.0), (every(2), 2.0), (every(3), 3.0)] {
+        let found = narrow(tcp);
+        assert!((found / (ACKS * each) - 1.0).abs() < 0.01, "{each}: {found} packets/s");
+    }
+    let gathered = narrow(TcpParams { gro: Some(Duration::from_millis(1)), ..Default::default() });
+    assert!(gathered > 0.99 * 12_500.0, "{gathered} packets/s");
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub const COMMON: &[&str] = &[
     "pacing",
     "ecn",
     "delayed_ack",
+    "gro",
 ];
 
 /// Keys that matter where another one is set.

@@ -57,7 +57,8 @@ pub(crate) const ACC_ECN: Entry = Entry {
         "The sender and receiver of a group have the same parameters, so every receiver supports it and nothing is \
          negotiated.",
         "If eight or more packets are acknowledged at once, the field counts as having wrapped as often as it can \
-         (appendix A.2.1).",
+         (appendix A.2.1). With gro it counts as not having wrapped, as in Linux where acknowledgments usually cover many \
+         packets.",
         "An acknowledgment goes at once when marks begin and with every second mark (RFC 9768 section 3.2.2.5.1), and \
          when they end, which is DCTCP's rule (RFC 8257 section 3.2).",
     ],
@@ -187,7 +188,7 @@ mod tests {
         core::iter::from_fn(|| {
             let received = r.on_packet(&cfg, Time::ZERO, packets.next()?).unwrap();
             Some(received.acknowledge.then(|| {
-                r.acknowledgment(false);
+                r.acknowledgment();
                 r.reports(&cfg).then(|| r.report(&cfg)).and_then(|report| report.marks)
             }))
         })

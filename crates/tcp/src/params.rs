@@ -14,6 +14,7 @@ use crate::choices::{
     RenoFriendly, RtoFloor, RttSamples, Rules, SlowStart,
 };
 use crate::entry::Entry;
+use crate::feedback::ACE;
 
 /// The entry in the catalog: growth by acknowledgments.
 pub(crate) const ACKNOWLEDGMENTS: Entry = Entry {
@@ -123,6 +124,9 @@ params! {
         /// How long a selective acknowledgment may be held back, but at most a third of the round trip. The first three
         /// for a gap and every 45th go at once. None to send each at once.
         sack_delay: Option<Duration> = None, unit "time", source "RFC 5681 section 4.2 has none; Linux: 1 ms";
+        /// How long packets in order are gathered before the receiver takes them in as one, as a card and GRO do: up
+        /// to 64 kB, with one acknowledgment. None to take in each as it comes.
+        gro: Option<Duration> = None, unit "time", source "RFC 5681 section 4.2 asks for more acknowledgments; Linux: until the card's next poll";
         /// Whether each of the first two duplicate acknowledgments may send a new packet.
         limited_transmit: bool = true, unit "true or false", source "RFC 3042; ns-2 singledup_";
         /// Duplicate acknowledgments that signal a loss.
@@ -183,6 +187,9 @@ const MAX_WINDOW: u32 = 1_000_000;
 /// Most packets that one acknowledgment may wait for.
 const MOST_TOGETHER: u32 = 1000;
 
+/// What GRO gathers at most: the largest packet of IP.
+const GRO_BYTES: u64 = 65_535;
+
 /// RFC 9000 section 18.2: 2^14 ms and more are invalid.
 const LONGEST_DELAY: Duration = Duration::from_millis(16_383);
 
@@ -224,6 +231,7 @@ pub(crate) const RANGES: &[(&str, Range)] = &[
     ("initial_ssthresh", within("2", "1000000")),
     ("max_window", within("1", "1000000")),
     ("delayed_ack", Range { from: "0 s", to: Some("16383 ms"), open: true }),
+    ("gro", Range { from: "0 s", to: Some("10 ms"), open: true }),
     ("ack_every", within("1", "1000")),
     ("quick_acks", within("0", "1000000")),
     ("dup_threshold", within("1", "1000000")),
@@ -288,6 +296,11 @@ pub struct Config {
     pub(crate) max_window: f64,
     pub(crate) syn: bool,
     pub(crate) delayed_ack: Option<Duration>,
+    pub(crate) gro: Option<Duration>,
+    /// The packets that are gathered at most.
+    pub(crate) gro_packets: u32,
+    /// Each packet in order is acknowledged as it comes.
+    pub(crate) acknowledges_each: bool,
     /// Duplicates that may each send a packet (RFC 3042).
     pub(crate) limited_transmit: u32,
     pub(crate) dup_threshold: u32,
@@ -334,6 +347,11 @@ impl TcpParams {
         self.small_queues && self.recovery == Recovery::Rack && self.send_quantum.is_some()
     }
 
+    /// Returns whether receivers send acknowledgments when a timer runs out, too.
+    pub fn acknowledges_later(&self) -> bool {
+        self.delayed_ack.is_some() || self.sack_delay.is_some() || self.gro.is_some()
+    }
+
     /// Returns whether data that may be marked asks for the treatment of L4S: it is ECT(1) (RFC 9331 section 4.1).
     pub fn is_l4s(&self) -> bool {
         self.codepoint.unwrap_or(self.congestion.codepoint()) == Codepoint::Ect1
@@ -341,6 +359,13 @@ impl TcpParams {
 }
 
 impl Config {
+    /// The packets of an acknowledgment among which the field of accurate ECN may have wrapped. Receivers that gather
+    /// packets are known to acknowledge many at once, so it has not (as in Linux, which measures that).
+    #[inline]
+    pub(crate) fn covered_by_ace(&self, delivered: u32) -> u32 {
+        if self.gro.is_some() { delivered.min(ACE - 1) } else { delivered }
+    }
+
     /// Returns whether losses are repaired as hosts do today, and not by the rules of a simulator.
     #[inline]
     pub(crate) fn repairs_as_hosts(&self) -> bool {
@@ -427,6 +452,12 @@ impl Config {
             most,
             "no acknowledgment may wait longer (RFC 5681 section 4.2)",
         )?;
+        within_span(
+            "gro",
+            p.gro,
+            Duration::from_millis(10),
+            "cards hold packets back for less than a millisecond",
+        )?;
         demands(p)?;
         require(
             p.rules == Rules::Rfc || p.recovery == Recovery::Prr,
@@ -480,6 +511,9 @@ impl Config {
             max_window: p.max_window as f64,
             syn: p.syn,
             delayed_ack: p.delayed_ack,
+            gro: p.gro,
+            gro_packets: (GRO_BYTES / p.packet.get()).max(1) as u32,
+            acknowledges_each: p.delayed_ack.is_none() && p.gro.is_none(),
             limited_transmit: if p.limited_transmit { 2 } else { 0 },
             dup_threshold: p.dup_threshold,
             eifel: p.eifel && p.recovery == Recovery::Rack,

@@ -60,8 +60,11 @@ pub struct Receiver {
     again: bool,
     /// Packets in order that have not been acknowledged yet (delayed acknowledgment).
     owed: u32,
-    /// The time at which an owed acknowledgment must go.
+    /// The time at which an owed acknowledgment must go, or at which what was gathered is taken in.
     deadline: Time,
+    /// Packets in order that are gathered, and when an acknowledgment must go that was owed before them.
+    gathered: u32,
+    owed_by: Time,
     /// Runs received out of order, rising, apart from each other, all above `next`: many where a slow
     /// start has overrun a long queue. They come at the back and go at the front.
     blocks: VecDeque<Block>,
@@ -198,6 +201,8 @@ impl Receiver {
             again: false,
             owed: 0,
             deadline: Time::MAX,
+            gathered: 0,
+            owed_by: Time::MAX,
             blocks: VecDeque::new(),
             recent: [(0, 0); 3],
             marks: 0,
@@ -242,7 +247,7 @@ impl Receiver {
     /// the one that the acknowledgment says is next, if it goes now.
     #[inline(always)]
     pub fn on_packet_in_order(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
-        if seq == self.next && self.blocks.is_empty() && cfg.delayed_ack.is_none() {
+        if seq == self.next && self.blocks.is_empty() && cfg.acknowledges_each {
             self.next += 1;
             return (true, Some(self.next));
         }
@@ -271,7 +276,7 @@ impl Receiver {
         } else {
             self.take_and_adapt(cfg, now, seq)
         };
-        (self.owed, self.deadline) = (0, Time::MAX);
+        (self.owed, self.gathered, self.deadline) = (0, 0, Time::MAX);
         self.habit.sent();
         (new, Some(self.next))
     }
@@ -293,7 +298,7 @@ impl Receiver {
             }
             return Some(Received { new: false, acknowledge: true });
         }
-        if pkt.again | self.again && pkt.seq <= self.next.saturating_sub(self.owed) {
+        if pkt.again | self.again && pkt.seq <= self.next.saturating_sub(self.owed + self.gathered) {
             self.again = pkt.again;
         }
         if cfg.adaptive_quick_acks.is_some() {
@@ -311,7 +316,7 @@ impl Receiver {
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
         }
         if self.blocks.is_empty() {
-            self.held.told = self.next.saturating_sub(self.owed);
+            self.held.told = self.next.saturating_sub(self.owed + self.gathered);
         }
         let new = self.take_and_adapt(cfg, now, pkt.seq);
         if cfg.recovery == Recovery::Rack && !new {
@@ -319,7 +324,9 @@ impl Receiver {
         }
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
         let held = match cfg.sack_delay {
-            Some(delay) if new && !self.blocks.is_empty() && self.owed < cfg.ack_every => {
+            Some(delay)
+                if new && !self.blocks.is_empty() && self.owed < cfg.ack_every && self.gathered == 0 =>
+            {
                 self.holds_back(now, delay)
             }
             _ => false,
@@ -385,19 +392,19 @@ impl Receiver {
 
     /// Returns whether the acknowledgment of data in order waits, where acknowledgments adapt; if so, a timer runs.
     #[inline(never)]
-    fn waits(&mut self, cfg: &Config, now: Time, most_quick: u32) -> bool {
+    fn waits(&mut self, cfg: &Config, now: Time, packets: u32, most_quick: u32) -> bool {
         let least = millis(cfg.delayed_ack.unwrap_or_default());
         self.habit.on_data(now, least, most_quick);
         if core::mem::take(&mut self.hurries) {
             self.habit.hurry(QUICK_AFTER_MARK, least);
         }
-        if self.owed + 1 >= cfg.ack_every || self.habit.quick > 0 {
+        if self.owed + packets >= cfg.ack_every || self.habit.quick > 0 {
             return false;
         }
         if self.owed == 0 {
             self.deadline = self.habit.until(now, least, cfg);
         }
-        self.owed += 1;
+        self.owed += packets;
         true
     }
 
@@ -428,24 +435,58 @@ impl Receiver {
     /// Returns whether data in order is acknowledged now; if not, a timer runs.
     #[inline]
     fn owes(&mut self, cfg: &Config, now: Time) -> bool {
-        match cfg.delayed_ack {
-            Some(delay) if self.owed + 1 < cfg.ack_every && self.next > cfg.quick_acks.saturating_add(1) => {
-                if self.owed == 0 {
-                    self.deadline = now + delay;
-                }
-                self.owed += 1;
-                false
-            }
-            _ => !cfg.adaptive_quick_acks.is_some_and(|most_quick| self.waits(cfg, now, most_quick)),
+        match cfg.gro {
+            None => self.owes_for(cfg, now, 1),
+            Some(time) => self.gather(cfg, now, time),
         }
     }
 
-    /// The timer of a delayed acknowledgment ran out: it goes now.
-    pub fn on_timer(&mut self) {
+    /// [`Receiver::owes`] for packets that are taken in as one.
+    #[inline]
+    fn owes_for(&mut self, cfg: &Config, now: Time, packets: u32) -> bool {
+        match cfg.delayed_ack {
+            Some(delay)
+                if self.owed + packets < cfg.ack_every && self.next > cfg.quick_acks.saturating_add(1) =>
+            {
+                if self.owed == 0 {
+                    self.deadline = now + delay;
+                }
+                self.owed += packets;
+                false
+            }
+            _ => !cfg.adaptive_quick_acks.is_some_and(|most_quick| self.waits(cfg, now, packets, most_quick)),
+        }
+    }
+
+    /// Data in order waits for more of it, for so long after the first packet. What must be told at once ends that, as
+    /// GRO does not merge packets that differ in their ECN fields.
+    #[inline(never)]
+    fn gather(&mut self, cfg: &Config, now: Time, time: Duration) -> bool {
+        if self.gathered == 0 {
+            (self.owed_by, self.deadline) = (self.deadline, now + time);
+        }
+        self.gathered += 1;
+        let ends = self.gathered >= cfg.gro_packets || self.owed >= cfg.ack_every;
+        ends && self.take_gathered(cfg, now)
+    }
+
+    /// What was gathered is taken in; returns whether it is acknowledged now.
+    fn take_gathered(&mut self, cfg: &Config, now: Time) -> bool {
+        self.deadline = self.owed_by;
+        let packets = core::mem::take(&mut self.gathered);
+        self.owes_for(cfg, now, packets) || self.deadline <= now
+    }
+
+    /// A timer ran out; returns whether an acknowledgment goes now.
+    pub fn on_timer(&mut self, cfg: &Config, now: Time) -> bool {
+        if self.gathered > 0 {
+            return self.take_gathered(cfg, now);
+        }
         self.deadline = Time::MAX;
         if self.owed > 0 {
             self.habit.missed();
         }
+        true
     }
 
     #[inline(never)]
@@ -496,14 +537,15 @@ impl Receiver {
         (true, self.blocks[at])
     }
 
-    /// The acknowledgment to send; of a SYN, or of all that has come.
+    /// The acknowledgment to send, of all that has come. So a SYN that comes late, or twice, is answered as RFC 9293
+    /// section 3.10.7.4 has it.
     #[inline(always)]
-    pub fn acknowledgment(&mut self, syn: bool) -> Acknowledgment {
-        self.owed = 0;
+    pub fn acknowledgment(&mut self) -> Acknowledgment {
+        (self.owed, self.gathered) = (0, 0);
         self.deadline = Time::MAX;
         self.habit.sent();
         (self.held.told, self.held.count) = (self.next, 0);
-        Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
+        Acknowledgment { epoch: self.epoch, next: self.next, ece: self.echo }
     }
 
     /// Returns whether an acknowledgment has more to say than its number and its bit.
@@ -574,7 +616,7 @@ mod tests {
         for &s in seqs {
             let _ = r.on_packet(cfg, Time::ZERO, data(s));
         }
-        r.acknowledgment(false).next
+        r.acknowledgment().next
     }
 
     #[test]
@@ -625,9 +667,91 @@ mod tests {
         let mut r = Receiver::new();
         acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
         acked(&cfg, &mut r, &[4]);
-        let (ack, sack) = (r.acknowledgment(false), r.report(&cfg).blocks);
+        let (ack, sack) = (r.acknowledgment(), r.report(&cfg).blocks);
         assert_eq!(ack.next, 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
+    }
+
+    /// The acknowledgments, with their times in microseconds, of packets that come at such times; then of timers.
+    fn gathered(params: TcpParams, came: &[(u64, Arrival)]) -> Vec<(u64, u32)> {
+        let cfg = config(TcpParams { gro: Some(Duration::from_micros(50)), ..params });
+        let us = |x: u64| Time::ZERO + Duration::from_micros(x);
+        let (mut r, mut out) = (Receiver::new(), Vec::new());
+        let last = Time::ZERO + Duration::from_secs(1);
+        let packets = came.iter().map(|(at, pkt)| (us(*at), Some(*pkt))).chain([(last, None)]);
+        for (now, pkt) in packets {
+            while r.deadline() <= now {
+                let due = r.deadline();
+                if r.on_timer(&cfg, due) {
+                    out.push((due.nanos() / 1000, r.acknowledgment().next));
+                }
+            }
+            let Some(pkt) = pkt else { break };
+            // As a simulator does: by number if nothing else is to be said.
+            if cfg.reports == Reports::Never && r.takes_in_order(&cfg, now, 0, pkt.seq) && !pkt.ce && !pkt.cwr
+            {
+                out.extend(r.on_packet_in_order(&cfg, now, pkt.seq).1.map(|next| (now.nanos() / 1000, next)));
+            } else if r.on_packet(&cfg, now, pkt).unwrap().acknowledge {
+                out.push((now.nanos() / 1000, r.acknowledgment().next));
+            }
+        }
+        out
+    }
+
+    fn each(gap: u64, n: u32) -> Vec<(u64, Arrival)> {
+        (0..n).map(|i| (gap * u64::from(i), data(i + 1))).collect()
+    }
+
+    #[test]
+    fn what_is_gathered_has_one_acknowledgment() {
+        let delayed = Some(Duration::from_millis(40));
+        for recovery in [Recovery::Reno, Recovery::Sack, Recovery::Rack] {
+            for delayed_ack in [None, delayed] {
+                let params = TcpParams { recovery, delayed_ack, ..Default::default() };
+                // Five packets in 50 us; the next one begins another time.
+                let acks = gathered(params.clone(), &each(10, 11));
+                assert_eq!(acks[..2], [(50, 6), (100, 11)], "{recovery:?}");
+                // The last one is alone.
+                let alone = if delayed_ack.is_some() { 150 + 40_000 } else { 150 };
+                assert_eq!(acks[2..], [(alone, 12)], "{recovery:?}");
+                // Packets that are far apart are acknowledged as without it, each 50 us later.
+                let acks = gathered(params, &each(100, 4));
+                let wanted: &[_] = match delayed_ack {
+                    Some(_) => &[(150, 3), (350, 5)],
+                    None => &[(50, 2), (150, 3), (250, 4), (350, 5)],
+                };
+                assert_eq!(acks, wanted, "{recovery:?}");
+            }
+        }
+        // An acknowledgment that was owed before goes at its time, or with what is gathered then.
+        let fourth = |delay| TcpParams {
+            delayed_ack: Some(Duration::from_micros(delay)),
+            ack_every: 4,
+            ..Default::default()
+        };
+        assert_eq!(gathered(fourth(300), &each(100, 2)), [(350, 3)]);
+        assert_eq!(gathered(fourth(70), &each(100, 2)), [(150, 3)]);
+    }
+
+    #[test]
+    fn no_more_is_gathered_than_a_packet_of_ip_holds() {
+        let params = TcpParams { packet: quell_units::Bytes::new(1448), ..Default::default() };
+        assert_eq!(gathered(params, &each(0, 100)), [(0, 46), (0, 91), (50, 101)]);
+    }
+
+    /// A gap, a packet that comes again, and a mark are told of at once, and with them what was gathered.
+    #[test]
+    fn what_is_told_at_once_ends_the_gathering() {
+        let sack = TcpParams { recovery: Recovery::Sack, ..Default::default() };
+        let came = [(0, data(1)), (10, data(2)), (20, data(4)), (30, data(3)), (40, data(5)), (45, data(6))];
+        assert_eq!(gathered(sack.clone(), &came), [(20, 3), (30, 5), (90, 7)]);
+        let came = [(0, data(1)), (10, data(2)), (20, data(1)), (30, data(3))];
+        assert_eq!(gathered(sack.clone(), &came), [(20, 3), (80, 4)]);
+        let dctcp = TcpParams { ecn: true, feedback: Feedback::Exact, ..sack };
+        let marked = |seq| Arrival { ce: true, ..data(seq) };
+        let came =
+            [(0, data(1)), (10, data(2)), (20, marked(3)), (25, data(4)), (30, data(5)), (40, data(6))];
+        assert_eq!(gathered(dctcp, &came), [(20, 4), (25, 5), (80, 7)]);
     }
 
     /// The time at which acknowledgments leave, if a packet comes each 100 us after a SYN, and data 20 ms after it.
@@ -639,17 +763,17 @@ mod tests {
         let run = |rtt: u64, seqs: &[u32]| {
             let (mut r, mut out) = (Receiver::new(), Vec::new());
             r.on_packet(&cfg, us(0), Arrival { syn: true, ..Default::default() });
-            r.acknowledgment(true);
+            r.acknowledgment();
             for (i, &seq) in seqs.iter().enumerate() {
                 let now = rtt + 100 * i as u64;
                 if r.deadline() <= us(now) {
                     out.push((r.deadline().nanos() / 1000 - rtt, r.next));
-                    r.on_timer();
-                    r.acknowledgment(false);
+                    assert!(r.on_timer(&cfg, us(now)));
+                    r.acknowledgment();
                 }
                 assert!(!r.takes_in_order(&cfg, us(now), 0, seq) || i > 0 && r.blocks.is_empty());
                 if r.on_packet(&cfg, us(now), data(seq)).unwrap().acknowledge {
-                    out.push((now - rtt, r.acknowledgment(false).next));
+                    out.push((now - rtt, r.acknowledgment().next));
                 }
             }
             out
@@ -704,7 +828,7 @@ mod tests {
         assert!(!r.on_packet(&cfg, at(0), data(1)).unwrap().acknowledge);
         assert_eq!(r.deadline(), at(100));
         assert!(r.on_packet(&cfg, at(10), data(2)).unwrap().acknowledge);
-        assert_eq!(r.acknowledgment(false).next, 3);
+        assert_eq!(r.acknowledgment().next, 3);
         assert_eq!(r.deadline(), Time::MAX);
         assert!(!r.on_packet(&cfg, at(20), data(3)).unwrap().acknowledge);
         // A gap is acknowledged at once.
@@ -726,7 +850,7 @@ mod tests {
             let now = Time::ZERO + Duration::from_millis(seq as u64);
             let acknowledge = r.on_packet(&cfg, now, data(seq)).unwrap().acknowledge;
             if acknowledge {
-                r.acknowledgment(false);
+                r.acknowledgment();
             }
             at_once.push(acknowledge);
         }
@@ -759,16 +883,16 @@ mod tests {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let (mut r, mut out, mut told) = (Receiver::new(), Vec::new(), 1);
         r.on_packet(&cfg, at(0), Arrival { syn: true, ..data(0) });
-        r.acknowledgment(true);
+        r.acknowledgment();
         let mut acknowledge = |r: &mut Receiver, now: u64| {
-            let next = r.acknowledgment(false).next;
+            let next = r.acknowledgment().next;
             out.push((now, next - core::mem::replace(&mut told, next)));
         };
         for (seq, (now, ce)) in (1..).zip(came) {
             let now = rtt + now;
             while r.deadline() <= at(now) {
                 let due = r.deadline().nanos() / 1_000_000;
-                r.on_timer();
+                assert!(r.on_timer(&cfg, r.deadline()));
                 acknowledge(&mut r, due - rtt);
             }
             // Each mark is the first one of a window.
@@ -837,7 +961,7 @@ mod tests {
         {
             let acknowledge = packets.map(|p| r.on_packet(&cfg, Time::ZERO, p).unwrap().acknowledge);
             assert_eq!(acknowledge, [false, true]);
-            r.acknowledgment(false);
+            r.acknowledgment();
             assert_eq!((r.reports(&cfg), r.report(&cfg).again), (says, says));
         }
     }
@@ -848,12 +972,12 @@ mod tests {
         let mut r = Receiver::new();
         let ce = Arrival { ce: true, ..data(1) };
         let _ = r.on_packet(&cfg, Time::ZERO, ce);
-        assert!(r.acknowledgment(false).ece);
+        assert!(r.acknowledgment().ece);
         let _ = r.on_packet(&cfg, Time::ZERO, data(2));
-        assert!(r.acknowledgment(false).ece);
+        assert!(r.acknowledgment().ece);
         let cwr = Arrival { cwr: true, ..data(3) };
         let _ = r.on_packet(&cfg, Time::ZERO, cwr);
-        assert!(!r.acknowledgment(false).ece);
+        assert!(!r.acknowledgment().ece);
     }
 
     #[test]

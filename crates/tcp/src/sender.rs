@@ -456,8 +456,12 @@ impl Sender {
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, delivered, congested);
         } else if ack == self.una && self.una < self.max && !RACK {
-            // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
-            if !cfg.recovery.is_selective() || sack_news || blocks.is_empty() {
+            // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news. One without blocks counts, as
+            // in ns-2, while what was sent before the last reduction is outstanding: then a packet may have come that was
+            // sent twice. Elsewhere the network has copied one.
+            let resends = self.una <= self.recover && self.reduced_by != Cause::Echo;
+            let again = blocks.is_empty() && resends;
+            if !cfg.recovery.is_selective() || sack_news || again {
                 did.fast_retransmit = self.on_dup_ack(cfg, now);
             }
         }
@@ -569,7 +573,7 @@ impl Sender {
             true => delivered,
             false => gauges.marks.delivered(newly, newly == 0 && self.una < self.max),
         };
-        let marked = gauges.marks.count(cfg.feedback, marks, delivered);
+        let marked = gauges.marks.count(cfg.feedback, marks, cfg.covered_by_ace(delivered));
         gauges.marked = marked;
         // As with an echo, what a timeout repairs is repaired first.
         let times_out = cfg.gradual() && self.reduced_by == Cause::Timeout && ack < self.recover;
@@ -1330,6 +1334,29 @@ mod tests {
         assert_eq!(sent, [3, 5]);
         assert_eq!(ack(&cfg, &mut s, 13, &[]), [13, 14, 15, 16, 17]);
         assert_eq!(s.phase, Phase::Open);
+    }
+
+    #[test]
+    fn with_sack_only_an_acknowledgment_with_news_is_a_duplicate() {
+        for recovery in [Recovery::Sack, Recovery::Prr] {
+            let (cfg, mut s) = flying(recovery, 10);
+            // The network copied packets or acknowledgments: they say nothing that was not known.
+            for _ in 0..5 {
+                assert_eq!(ack(&cfg, &mut s, 1, &[]), [0; 0], "{recovery:?}");
+            }
+            assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [11]);
+            for _ in 0..5 {
+                assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [0; 0], "{recovery:?}");
+            }
+            assert_eq!(ack(&cfg, &mut s, 1, &[(4, 5), (2, 3)]), [12]);
+            assert_eq!((s.phase, s.window.cwnd), (Phase::Open, 10.0));
+            // Three packets beyond the first are enough, whatever came in between.
+            assert_eq!(ack(&cfg, &mut s, 1, &[(6, 7), (4, 5), (2, 3)]), [1]);
+        }
+        // Without SACK they look like a loss (RFC 5681 section 2).
+        let (cfg, mut s) = flying(Recovery::NewReno, 10);
+        let sent: Vec<u32> = (0..3).flat_map(|_| ack(&cfg, &mut s, 1, &[])).collect();
+        assert_eq!(sent, [11, 12, 1]);
     }
 
     #[test]

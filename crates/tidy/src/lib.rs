@@ -5,6 +5,7 @@
 //! - `reads`: no file of a user's read around `quell_files`.
 //! - `prose`: comments that open with their subject.
 //! - `licenses`: dependencies under licenses that `deny.toml` allows.
+//! - `shared`: what the Python extension and the tests share of what is compiled.
 //!
 //! `cargo test -p quell-tidy -- --nocapture` prints what each crate has.
 
@@ -18,5 +19,7 @@ mod names;
 mod prose;
 #[cfg(test)]
 mod reads;
+#[cfg(test)]
+mod shared;
 #[cfg(test)]
 mod tree;

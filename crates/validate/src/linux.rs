@@ -224,11 +224,15 @@ classifier = \"{classifier}\"
             other => return Err(format!("no congestion control of Quell's is Linux's {other}")),
         };
         // htb lets a packet go as a whole and takes the time of its transmission before the next one, so that an empty
-        // path takes the two delays of netem and nothing more. A link takes the time of each packet: the rest is its
-        // delay, or the way back's. The losses of block S come with netem's own rate, which is a link's.
+        // path takes the two delays of netem and nothing more: it is a class here, too. CAKE does so by itself, and a
+        // rate that falls is a link's; there the time of a packet is part of the delay, or of the way back's. The losses
+        // of block S come with netem's own rate, which is a link's.
+        let by_class = self.asked_loss.is_none()
+            && self.variant.as_deref() != Some("to2m")
+            && !matches!(self.qdisc.as_str(), "cake" | "cobalt");
         let transmission_ms = match self.asked_loss {
-            Some(_) => 0.0,
-            None => f64::from(PACKET) * 8.0 / f64::from(*rate_mbit) / 1e3,
+            None if !by_class => f64::from(PACKET) * 8.0 / f64::from(*rate_mbit) / 1e3,
+            _ => 0.0,
         };
         let half_ms = f64::from(self.rtt_ms) / 2.0;
         let delay = (half_ms - transmission_ms).max(0.0);
@@ -238,9 +242,17 @@ classifier = \"{classifier}\"
         let mut text = format!(
             "schema = 1\ntitle = \"Linux: {}\"\ndialect = \"linux\"\nduration = \"{seconds} s\"\n\
              warmup = \"{warmup} s\"\nseeds = {seeds}\nmean_packet = \"{PACKET} B\"\n\n[dumbbell]\n\
-             rate = \"{rate_mbit} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"{access}\"\n",
+             rate = \"{}\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"{access}\"\n",
             self.name(),
+            if by_class { "100 Gbit/s".to_string() } else { format!("{rate_mbit} Mbit/s") },
         );
+        if by_class {
+            let _ = writeln!(
+                text,
+                "classes = [{{ name = \"all\", rate = \"{rate_mbit} Mbit/s\", burst = \"1540 B\", cburst = \"1540 B\", \
+                 quantum = \"{PACKET} B\" }}]",
+            );
+        }
         if self.has_ecn() || self.block == "L" {
             text.push_str("ecn = true\n");
         }

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { about } from "../state/about.ts";
 import { change, doc } from "../state/document.ts";
-import { isDone, labels, opened, resultPoint, results, runs, seedCount } from "../state/run.ts";
+import { isDone, labels, opened, resultPoint, results, resultsWait, runs, seedCount } from "../state/run.ts";
 import { finds } from "../ui/find.ts";
 import { Button, Dialog, download, Search } from "../ui/index.tsx";
 import { Key } from "../ui/key.tsx";
@@ -93,7 +93,7 @@ export function TableTab() {
       {!table && !answer.fault && <p class="note">Not run yet. The table is there when the first runs are done.</p>}
       {table && (
         <div
-          class={isStale.value || answer.waits ? "scroll dim" : "scroll"}
+          class={isStale.value || resultsWait.value || answer.waits ? "scroll dim" : "scroll"}
           tabIndex={0}
           role="region"
           aria-label="Metrics"

@@ -20,6 +20,8 @@ export interface Schema {
   readonly properties?: { readonly [key: string]: Schema };
   readonly additionalProperties?: Schema | boolean;
   readonly required?: readonly string[];
+  /** What else is required of most tables of the kind. */
+  readonly then?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly enum?: readonly string[];
@@ -166,7 +168,7 @@ export function algorithmFields(schema: Schema): ReadonlyMap<string, readonly Fi
 }
 
 function tableOf(schema: Schema, root: Schema): Table {
-  const required = new Set(schema.required ?? []);
+  const required = new Set([...(schema.required ?? []), ...(schema.then?.required ?? [])]);
   const fields = Object.entries(schema.properties ?? {}).map(([key, of]) => fieldOf(key, of, required.has(key), root));
   return { kind: "table", fields };
 }

@@ -61,6 +61,10 @@ export const seedCount = computed(() => {
   if (given) return Math.max(0, ...given.points.map((p) => p.seeds.length));
   return Math.max(0, ...runs.value.each.map((r) => r.finished.length));
 });
+/** All is run, and not yet put together. */
+export const resultsWait = computed(
+  () => own.value !== null && !opened.value && runs.value.phase !== "running" && own.value.count < runs.value.finished,
+);
 /** Why there are no results although there are runs. */
 export const resultsFault = signal("");
 

@@ -350,7 +350,9 @@ export class Runner {
     if (run) {
       if (job.series) Object.assign(run, { shown: replication, stale: this.next !== null, partial: null, done: 1 });
       run.state = "done";
-      run.finished = [...run.finished, replication];
+      // In the order of the seeds, whichever came first: sums of floating-point numbers depend on it.
+      const place = (r: Replication) => plan.seeds.indexOf(r.seed);
+      run.finished = [...run.finished, replication].sort((a, b) => place(a) - place(b));
     }
     this.settle();
   }

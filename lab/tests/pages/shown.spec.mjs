@@ -21,7 +21,9 @@ test("a value that is wrong leaves the last valid state on show", async ({ page,
       ticked: [...document.querySelectorAll(".algorithms input[type=checkbox]")].map((box) => box.checked),
       colors: [...document.querySelectorAll("#see figure .readout path")].map((line) => line.getAttribute("stroke")),
     }));
-  await expect(results(page).locator("figure .readout path").first()).toBeAttached();
+  // Each algorithm comes when its run is done.
+  await expect.poll(async () => new Set((await state()).colors).size, { timeout: 30_000 }).toBe(4);
+  await expect(results(page).locator(".progress progress")).toHaveCount(0, { timeout: 30_000 });
   const before = await state();
   expect(before.ticked).toEqual([true, true, true, true]);
   expect(new Set(before.colors).size).toBe(4);
@@ -183,6 +185,7 @@ test("where the pointer is strips and curves say the same", async ({ page, open 
   await open(await hash({ view: { see: { curves: ["queue", "delay", "throughput"] } } }));
   const plot = results(page).locator(".plot .u-over").first();
   await plot.waitFor();
+  await expect(results(page).locator(".progress progress")).toHaveCount(0, { timeout: 30_000 });
   const box = await plot.boundingBox();
   for (const share of [0.1, 0.42, 0.77, 0.999]) {
     await plot.hover({ position: { x: box.width * share, y: box.height / 2 } });
@@ -225,6 +228,7 @@ test("in the background runs go on and playback waits", async ({ page, open }) =
   // A run that begins while nobody looks comes to its end.
   await page.evaluate(() => document.querySelector('#see [role="tab"][id="see-table-tab"]').click());
   const five = results(page).getByRole("button", { name: /^Run 5 seeds/ });
+  await expect(five).toBeEnabled({ timeout: 30_000 });
   await five.evaluate((button) => button.click());
   await expect(results(page)).toContainText("5 seeds.", { timeout: 30_000 });
   await tab(page, "Over time");
@@ -297,7 +301,9 @@ for (const { seeds, text } of STUDIES) {
     await tab(page, "Table");
     await expect(results(page)).toContainText(`${seeds} seeds.`, { timeout: 30_000 });
     await expect(results(page).locator(".progress progress")).toHaveCount(0, { timeout: 30_000 });
-    await expect(results(page).getByRole("region", { name: "Metrics" }).locator(".half").first()).toHaveText(/±|\[.*,/);
+    const metricsShown = results(page).getByRole("region", { name: "Metrics" });
+    await expect(metricsShown.locator(".half").first()).toHaveText(/±|\[.*,/);
+    await expect(metricsShown).not.toHaveClass(/dim/);
     const saved = page.waitForEvent("download");
     await results(page)
       .getByRole("button", { name: /^Save as CSV: table/ })

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use quell_units::{Bytes, Packets, Time};
 
-use super::types::{Ctx, PacketMeta, Probe, QueueView, Verdict};
+use super::types::{Acknowledgment, Ctx, PacketMeta, Probe, QueueView, Verdict};
 use crate::Rng;
 
 /// Decides for several FIFOs, its lanes, that share a buffer and a link.
@@ -49,11 +49,38 @@ pub trait Discipline {
     /// The lane that an arrival is to wait in, if it is kept.
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize;
 
+    /// Tells whether packets that are kept lose their DSCP: hosts that can set it to 0 once a packet is classified.
+    #[inline]
+    fn washes(&self) -> bool {
+        false
+    }
+
     /// A packet arrives for `lane`; `cx.lanes` does not contain it.
     #[inline]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         Verdict::Pass
     }
+
+    /// Tells whether an arrival can make an acknowledgment that waits superfluous: hosts that know what packets
+    /// acknowledge then ask [`Discipline::superfluous`].
+    #[inline]
+    fn filters(&self) -> bool {
+        false
+    }
+
+    /// The place, from the head of its lane, of the packet that is dropped because an arrival acknowledges as much, if there
+    /// is one. [`Discipline::on_enqueue`] has let the arrival pass. `waiting` are the packets of its lane from the head
+    /// on; nothing in the place of one of another flow, or of what does not acknowledge.
+    fn superfluous(
+        &self,
+        arrival: &Acknowledgment,
+        waiting: &mut dyn Iterator<Item = Option<Acknowledgment>>,
+    ) -> Option<usize> {
+        None
+    }
+
+    /// The host drops a packet of `lane`, as [`Discipline::superfluous`] said. `cx.lanes` does not contain it.
+    fn on_superfluous(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {}
 
     /// Tells whether packets have to go for an arrival that [`Discipline::on_enqueue`] has let pass, although
     /// the buffer has room for it: a limit of the discipline's own is exceeded, or more is to be freed than
@@ -179,6 +206,9 @@ macro_rules! forward_discipline {
         fn classify(&mut self, now: quell_units::Time, pkt: &$crate::PacketMeta) -> usize {
             $held!(self.classify(now, pkt))
         }
+        fn washes(&self) -> bool {
+            $held!(self.washes())
+        }
         fn on_enqueue(
             &mut self,
             cx: &mut $crate::LanesCtx<'_>,
@@ -186,6 +216,19 @@ macro_rules! forward_discipline {
             pkt: &$crate::PacketMeta,
         ) -> $crate::Verdict {
             $held!(self.on_enqueue(cx, lane, pkt))
+        }
+        fn filters(&self) -> bool {
+            $held!(self.filters())
+        }
+        fn superfluous(
+            &self,
+            arrival: &$crate::Acknowledgment,
+            waiting: &mut dyn Iterator<Item = Option<$crate::Acknowledgment>>,
+        ) -> Option<usize> {
+            $held!(self.superfluous(arrival, waiting))
+        }
+        fn on_superfluous(&mut self, cx: &mut $crate::LanesCtx<'_>, lane: usize, pkt: &$crate::PacketMeta) {
+            $held!(self.on_superfluous(cx, lane, pkt))
         }
         fn is_crowded(&self, lanes: &$crate::Lanes<'_>, pkt: &$crate::PacketMeta) -> bool {
             $held!(self.is_crowded(lanes, pkt))

@@ -9,7 +9,9 @@ mod types;
 
 pub use aqm::{Aqm, Departures};
 pub use discipline::{Discipline, Lanes, LanesCtx, Next, Victim};
-pub use types::{Cause, Ctx, Ecn, FlowId, Hosts, Link, PacketMeta, Probe, QueueView, Transport, Verdict};
+pub use types::{
+    Acknowledgment, Cause, Ctx, Ecn, FlowId, Hosts, Link, PacketMeta, Probe, QueueView, Transport, Verdict,
+};
 
 /// An algorithm for one queue, or a discipline for several.
 #[derive(Clone, Debug)]

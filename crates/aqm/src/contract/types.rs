@@ -1,6 +1,6 @@
 //! The inputs and answers of algorithms.
 
-use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
+use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
 use crate::Rng;
 #[cfg(feature = "catalog")]
@@ -72,6 +72,24 @@ pub struct Hosts {
     pub destination: u16,
 }
 
+/// A segment of TCP that acknowledges, as a filter of acknowledgments sees it. Numbers wrap at 2^32; by default one that
+/// must not be dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledgment {
+    /// The connection of its flow, where a flow has several one after another.
+    pub connection: u32,
+    /// The number below which everything has come.
+    pub number: u32,
+    /// It does nothing else: it has no data, no flag but ACK, ECE and CWR, and no option but those below.
+    pub pure: bool,
+    /// Its flags of ECN, ECE and CWR, or what is in their place.
+    pub flags: u32,
+    /// Its timestamp and the one that it echoes (RFC 7323 section 3), if it has them.
+    pub stamps: Option<[u32; 2]>,
+    /// The first number and the end of each block of its SACK option (RFC 2018 section 3); an empty block is none.
+    pub blocks: [[u32; 2]; 4],
+}
+
 impl PacketMeta {
     /// Its precedence, 0 to 7: the class selector of its DS field (RFC 2474 section 4.2.2).
     #[inline]
@@ -123,7 +141,7 @@ impl Ecn {
 pub enum Cause {
     /// A random choice, to slow the senders down before the queue is full.
     Early,
-    /// A hard limit of the algorithm was passed.
+    /// A hard limit of the algorithm was passed, or a later acknowledgment says as much.
     Forced,
     /// The buffer was full.
     Overflow,
@@ -165,6 +183,11 @@ impl Verdict {
 pub trait Probe {
     /// One signal: its name in the paper, its unit ("packets", "1", "bit/s"), its value now.
     fn value(&mut self, name: &'static str, unit: &'static str, x: f64);
+
+    /// The time for which the frames of a lane have had a channel so far, where lanes share one.
+    fn airtime(&mut self, lane: usize, time: Duration) {
+        let _ = (lane, time);
+    }
 }
 
 /// The link as the host knows it when an algorithm is built: the "initial conditions" from which automatic

@@ -1,6 +1,8 @@
 //! Parts that several algorithms share.
 
 #[cfg(feature = "catalog")]
+pub mod ack_filter;
+#[cfg(feature = "catalog")]
 mod aside;
 #[cfg(feature = "catalog")]
 mod average;
@@ -41,6 +43,7 @@ mod weight;
 
 #[cfg(feature = "catalog")]
 pub use self::{
+    ack_filter::AckFilter,
     aside::Aside,
     average::Average,
     curve::{Curve, Thresholds, is_step, thresholds},
@@ -54,7 +57,7 @@ pub use self::{
     per_flow::{Arrangement, Full, Longest, OfFlow, PerFlow, Service},
     rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag},
     rounds::{Emptied, Rounds},
-    set_table::SetTable,
+    set_table::{Found, SetTable},
     weight::{Memory, Weight, WeightRule},
 };
 pub use signal::{Forced, SignalMode, Sizer, Unmarkable};

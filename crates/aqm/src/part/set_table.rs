@@ -13,33 +13,52 @@ pub struct SetTable {
     ways: u32,
 }
 
+/// How a place was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is the first that the hash looks at, and it had it.
+    Own,
+    /// It is another, which it had.
+    Other,
+    /// It had none, and is given one that is free.
+    Free,
+    /// It shares that of another.
+    Shared,
+}
+
 impl SetTable {
     /// `places` in sets of `ways`, of which `places` is a multiple.
     pub fn new(places: u32, ways: u32) -> Self {
         SetTable { tags: vec![0; places as usize], ways }
     }
 
-    /// The place of a hash: the one of its set that it was given last; else one that is not in `use`, which it is
-    /// given; else, with all in use, its own, which it shares.
+    /// The place of a hash; see [`SetTable::find_out`].
     #[inline]
     pub fn find(&mut self, hash: u32, in_use: impl Fn(usize) -> bool) -> usize {
+        self.find_out(hash, in_use).0
+    }
+
+    /// The place of a hash, and how it was found: the one of its set that it was given last; else one that is not in `use`, which it is
+    /// given; else, with all in use, its own, which it shares.
+    #[inline]
+    pub fn find_out(&mut self, hash: u32, in_use: impl Fn(usize) -> bool) -> (usize, Found) {
         let own = reduced(hash, self.tags.len() as u32);
         if self.tags[own as usize] == hash {
-            return own as usize;
+            return (own as usize, Found::Own);
         }
         let way = own % self.ways;
         let set = own - way;
         // Its own first, and around.
         let places = (own..set + self.ways).chain(set..set + way).map(|place| place as usize);
         if let Some(place) = places.clone().find(|place| self.tags[*place] == hash) {
-            return place;
+            return (place, Found::Other);
         }
         match places.clone().find(|place| !in_use(*place)) {
             Some(place) => {
                 self.tags[place] = hash;
-                place
+                (place, Found::Free)
             }
-            None => own as usize,
+            None => (own as usize, Found::Shared),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -71,7 +72,7 @@ struct WriteArgs {
     /// One of its parameters; the others have their defaults.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
     set: Vec<(String, String)>,
-    /// What happens in the vector: drops, marks, bytes, sizes, slow, hosts, ticks, marked-ticks, classic, scalable,
+    /// What happens in the vector: drops, marks, bytes, sizes, slow, hosts, acks, ticks, marked-ticks, classic, scalable,
     /// in-turn or bursts.
     #[arg(long, value_name = "NAME", default_value = "drops", requires = "aqm")]
     course: String,
@@ -567,15 +568,36 @@ fn catch(
     Ok(caught)
 }
 
-/// Runs the implementation that exhibits of an algorithm are made from, which must pass.
-fn check_right(runner: &Runner, vectors: &[Vector], stop: &AtomicBool) -> Result<(), Failure> {
+/// Runs the implementation that exhibits of an algorithm are made from, which must pass; gives the vectors that it did
+/// not skip.
+fn check_right(runner: &Runner, vectors: &[Vector], stop: &AtomicBool) -> Result<Vec<String>, Failure> {
+    let mut passed = Vec::new();
     for vector in vectors {
         let ran = Ran::of(vector, quell_conformance::run(runner, vector, stop).map_err(failed)?);
-        if !matches!(ran.outcome, "passed" | "skipped") {
-            return Err(Failure::Failed(format!("adaptor.py is wrong: {}", ran.text.unwrap_or_default())));
+        match ran.outcome {
+            "passed" => passed.push(ran.vector),
+            "skipped" => {}
+            _ => {
+                let text = ran.text.unwrap_or_default();
+                return Err(Failure::Failed(format!("adaptor.py is wrong: {text}")));
+            }
         }
     }
-    Ok(())
+    Ok(passed)
+}
+
+/// The path of the interpreter that runs as `python`, which may be a script that looks for it at each of many starts.
+/// If it names none, `python`: the first program that is run then fails with the reason.
+fn interpreter(python: &str) -> String {
+    let asked = process::Command::new(python)
+        .args(["-c", "import sys; print(sys.executable)"])
+        .stdin(process::Stdio::null())
+        .stderr(process::Stdio::null())
+        .output();
+    let path = asked.ok().and_then(|asked| String::from_utf8(asked.stdout).ok());
+    path.map(|path| path.trim_end().to_string())
+        .filter(|path| Path::new(path).is_file())
+        .unwrap_or_else(|| python.to_string())
 }
 
 /// Runs implementations that are wrong, and the right ones they are made from.
@@ -595,8 +617,9 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     let dir = tempfile::tempdir().map_err(|e| Failure::cannot("make a folder for the programs", e))?;
     museum::write(dir.path()).map_err(|e| Failure::cannot("write the programs", e))?;
     let stop = interrupt::listen();
+    let python = interpreter(&args.python);
     let runner = |program: &[&str], strict: bool| Runner {
-        command: [args.python.as_str()].iter().chain(program).map(ToString::to_string).collect(),
+        command: [python.as_str()].iter().chain(program).map(ToString::to_string).collect(),
         dir: Some(dir.path().to_path_buf()),
         timeout: std::time::Duration::from_secs(120),
         strict,
@@ -609,14 +632,14 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     let right = algorithms.par_iter().map(|algorithm| {
         next(algorithm);
         let vectors = chosen(&[algorithm.to_string()])?;
-        check_right(&runner(&[museum::RIGHT], true), &vectors, stop)?;
-        Ok((*algorithm, vectors))
+        let passed = check_right(&runner(&[museum::RIGHT], true), &vectors, stop)?;
+        Ok((*algorithm, (vectors, passed)))
     });
-    let vectors = right.collect::<Result<BTreeMap<&str, Vec<Vector>>, Failure>>()?;
+    let right = right.collect::<Result<BTreeMap<&str, (Vec<Vector>, Vec<String>)>, Failure>>()?;
     let caught = exhibits.par_iter().map(|exhibit| {
         next(exhibit.name);
         let program = runner(&["museum.py", exhibit.name], false);
-        catch(&program, exhibit, &vectors[exhibit.algorithm], stop)
+        catch(&program, exhibit, &right[exhibit.algorithm].0, stop)
     });
     let (mut all, mut ended) = (Vec::new(), None);
     for one in caught.collect::<Vec<_>>() {
@@ -636,7 +659,9 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     }
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
-        json::print(&json!({ "exhibits": all }))?;
+        let passed: BTreeMap<_, _> =
+            right.iter().map(|(algorithm, (_, passed))| (algorithm, passed)).collect();
+        json::print(&json!({ "exhibits": all, "adaptor_passes": passed }))?;
     } else if let [one] = all.as_slice() {
         let how = one.text.as_deref().unwrap_or("no vector distinguishes it from the reference");
         terminal::print(&format!("{}: {}\nseen: {}\n\n{how}\n", one.exhibit, one.bug, one.seen))?;

@@ -1,6 +1,7 @@
-//! `quell import`: traffic for scenarios, and results, of what was captured or measured elsewhere.
+//! `quell import`: traffic and links for scenarios, and results, of what was captured or measured elsewhere.
 
 mod flent;
+mod netem;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -31,6 +32,8 @@ enum Source {
     Pcap(Pcap),
     /// Import measurements by Flent as results, to compare with simulated ones.
     Flent(flent::Args),
+    /// Print the keys of a link for a line of Linux's netem.
+    Netem(netem::Args),
 }
 
 /// Arguments of `import pcap`.
@@ -101,11 +104,12 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-/// Makes traffic from a capture, or results from a measurement.
+/// Makes traffic from a capture, results from a measurement, or keys from a line of netem.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     match &args.source {
         Source::Pcap(args) => pcap(args),
         Source::Flent(args) => flent::run(args, line),
+        Source::Netem(args) => netem::run(args),
     }
 }
 

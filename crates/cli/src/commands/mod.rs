@@ -188,7 +188,7 @@ pub enum Command {
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
-    /// Import traffic for scenarios from packet captures, or results from Flent.
+    /// Import traffic for scenarios from packet captures, links from netem, or results from Flent.
     Import(import::Args),
     /// Write results in the formats of other programs.
     Export(export::Args),

@@ -305,6 +305,7 @@ fn power_of(name: &str) -> Option<i32> {
         "loss_synchronization",
         "arrival_share",
         "loss_share",
+        "airtime_share",
     ];
     match name {
         "loss_interval_mean_s" => Some(-1),

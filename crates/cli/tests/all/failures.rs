@@ -415,23 +415,29 @@ mod unix {
 fn a_run_that_is_killed_goes_on_where_it_stopped() {
     let bench = Bench::new();
     let run = ["run", "small.toml", "--seeds", "60", "--set", "duration=\"20 s\"", "--quiet", "--no-report"];
-    let mut kept = Vec::new();
-    for wait in [300, 700, 400, 900] {
+    let kept_after = |wait: u64| {
         let mut child = bench.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(wait));
         let _ = child.kill();
         child.wait().unwrap();
         let shown = bench.json(&["cache", "show", "--format", "json"]);
         assert_eq!(shown["damaged"], 0);
-        kept.push(shown["replications"].as_u64().unwrap());
+        shown["replications"].as_u64().unwrap()
+    };
+    let mut kept: Vec<u64> = [300, 700, 400, 900].map(kept_after).to_vec();
+    // A busy machine takes longer to finish one.
+    for wait in [2000, 5000, 20_000, 60_000] {
+        if kept[kept.len() - 1] == 0 {
+            kept.push(kept_after(wait));
+        }
     }
-    assert!(kept.is_sorted() && kept[3] > 0, "{kept:?}");
+    assert!(kept.is_sorted() && kept[kept.len() - 1] > 0, "{kept:?}");
     let of_run = |args: &[&str], field: &str| {
         bench.ok(&[&run, args].concat());
         let text = std::fs::read_to_string(bench.path(args[1]).join("run.json")).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap()[field].clone()
     };
-    assert_eq!(of_run(&["--out", "rest"], "reused"), kept[3]);
+    assert_eq!(of_run(&["--out", "rest"], "reused"), kept[kept.len() - 1]);
     let plain = of_run(&["--out", "plain", "--no-cache"], "digest");
     assert_eq!(of_run(&["--out", "kept"], "digest"), plain);
     assert!(bench.ok(&["cache", "check"]).contains("120 entries checked, all sound"));

@@ -107,3 +107,39 @@ fn traces_name_their_run_and_leave_out_what_never_sent() {
     let of = |size: &str| sizes.iter().filter(|s| *s == size).count();
     assert!(of("200") > 100 && of("1500") > 100 && of("214") == 0 && of("1514") == 0);
 }
+
+/// The keys that are printed for a line of netem are those of a link that runs.
+#[test]
+fn a_line_of_netem_becomes_the_keys_of_a_link() {
+    let bench = Bench::new();
+    for words in [
+        &["delay 50ms 10ms distribution normal loss gemodel 1% 20% 70% 0.1% duplicate 1%"][..],
+        &["tc qdisc add dev eth0 root netem delay 50ms 10ms loss 1% corrupt 0.7% limit 1000"],
+        &["delay", "20ms", "rate", "10mbit", "reorder", "25%"],
+    ] {
+        let ran = bench.run(&[&["import", "netem"], words].concat());
+        assert!(ran.code == 0 && ran.err.contains("note: give the link a "), "{words:?}: {}", ran.err);
+        let rate = if ran.out.contains("rate = ") { "" } else { "rate = \"5 Mbit/s\"\n" };
+        let text = format!(
+            "schema = 1\nduration = \"5 s\"\naqm = [{{ algorithm = \"codel\" }}]\nflows = [{{ name = \"ftp\" \
+             }}]\n[dumbbell]\nbuffer = \"50 packets\"\n{rate}{}",
+            ran.out
+        );
+        bench.file("line.toml", &text);
+        let shown = bench.ok(&["scenario", "show", "line.toml"]);
+        assert!(shown.contains("delay = \"0 s\""), "{shown}");
+        let table = bench.ok(&[
+            "run",
+            "line.toml",
+            "--seeds",
+            "1",
+            "--no-report",
+            "--overwrite",
+            "--metric",
+            "wire_loss_rate",
+        ]);
+        assert!(table.contains("codel"), "{table}");
+    }
+    let ran = bench.run(&["import", "netem", "delay", "50ms", "lose", "1%"]);
+    assert!(ran.code == 2 && ran.err.contains("did you mean \"loss\"?"), "{}", ran.err);
+}

@@ -1,7 +1,7 @@
 //! The laboratory's page, as a browser gets it from `quell lab`.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -376,9 +376,11 @@ fn two_run_at_once_and_a_port_that_is_taken_is_named() {
 #[test]
 fn an_interruption_ends_it_quietly() {
     let bench = bench();
-    let lab = Lab::start(&bench, &[]);
+    // Not the usual one, which other tests take as soon as it is free.
+    let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let port = free.to_string();
+    let lab = Lab::start(&bench, &["--port", &port]);
     assert_eq!(lab.get("/").status, 200);
-    let port = lab.port.to_string();
     let ran = lab.interrupt();
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
     assert_eq!(ran.err, "Only this machine can reach it; press Ctrl-C to stop.\n");

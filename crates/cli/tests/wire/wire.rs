@@ -86,7 +86,19 @@ fn what_no_wire_is_is_refused_with_the_reason() {
             "tcp = { packet = \"1500 B\", congestion = \"ledbat\" }\n[[flows]]\nname = \"web\"",
         ),
     );
+    let buffer = "buffer = \"60 packets\"";
+    assert!(SCENARIO.contains(buffer));
+    for (name, key) in [
+        ("cell.toml", "cell = { users = [{ name = \"all\" }] }"),
+        ("handovers.toml", "handovers = { every = \"1 s\", outage = \"50 ms\", lost = true }"),
+        ("wifi.toml", "wifi = { stations = [{ name = \"all\", rate = \"10 Mbit/s\" }] }"),
+    ] {
+        write(name, &SCENARIO.replace(buffer, &format!("{buffer}\n{key}")));
+    }
     for (args, expected) in [
+        (vec!["wire", "cell.toml"], "dumbbell.cell: a wire has no intervals; leave it out"),
+        (vec!["wire", "handovers.toml"], "dumbbell.handovers: a wire's losses follow a law; leave lost out"),
+        (vec!["wire", "wifi.toml"], "dumbbell.wifi: a wire is no channel that stations share"),
         (vec!["wire"], "give a rate or a scenario"),
         (vec!["wire", "--rate", "10Mbit/s", "--aqm", "none", "--", "true"], "\"none\" is not an algorithm"),
         (
@@ -450,6 +462,360 @@ fn a_link_that_changes_and_loses_packets_is_live() {
 }
 
 /// The live side of a small experiment, put on record.
+/// Losses in bursts, jitter in order there and copies back; datagrams say what came of each.
+const ROUGH: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Rough"
+duration = "6 s"
+warmup = "1 s"
+seeds = 1
+[dumbbell]
+rate = "20 Mbit/s"
+delay = "30 ms"
+buffer = "200 packets"
+loss = { mean = 0.1, burst = 4 }
+jitter = { size = "10 ms" }
+duplicate = 0.0
+[dumbbell.reverse]
+delay = "0 s"
+loss = 0.0
+jitter = { size = "0 s" }
+duplicate = 0.2
+changes = [{ at = "3 s", loss = 0.3 }]
+[[aqm]]
+algorithm = "drop-tail"
+[[flows]]
+name = "there"
+kind = "udp"
+rate = "8 Mbit/s"
+packet = "500 B"
+rtt = "40 ms"
+[[flows]]
+name = "back"
+kind = "udp"
+direction = "reverse"
+rate = "4 Mbit/s"
+packet = "500 B"
+rtt = "40 ms"
+[[flows]]
+name = "bulk"
+rtt = "40 ms"
+tcp = { packet = "1500 B" }
+"#;
+
+#[test]
+fn a_wire_loses_in_bursts_jitters_and_copies() {
+    use quell_gateway::{Event, LogReader};
+    use quell_lab::Metric;
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("rough.toml"), ROUGH).unwrap();
+    let done = quell(dir.path(), &["wire", "rough.toml", "--out", "live", "--log", "log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let bytes = std::fs::read(dir.path().join("log")).unwrap();
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    let (mut fates, mut late) = (Vec::new(), Vec::new());
+    // By line: before and after the change of the losses back.
+    let (mut sent, mut lost, mut copied) = ([0u32; 3], [0u32; 3], [0u32; 3]);
+    // Within the measured window: what the bottleneck sent and its wire lost, and the datagrams that came back.
+    let (mut in_window, mut sizes, mut came) = ([0u32; 2], Vec::new(), 0u32);
+    while let Some(entry) = log.next_entry().unwrap() {
+        let part = match entry.line {
+            0 => 0,
+            _ if entry.time.as_secs_f64() < 3.0 => 1,
+            _ => 2,
+        };
+        let measured = (1.0..6.0).contains(&entry.time.as_secs_f64());
+        match entry.event {
+            Event::Arrived { packet, .. } if entry.line == 1 => sizes.push(packet.bytes),
+            Event::Sent { .. } => {
+                sent[part] += 1;
+                in_window[0] += u32::from(part == 0 && measured);
+                if part == 0 {
+                    fates.push(false);
+                }
+            }
+            Event::Lost { .. } => {
+                lost[part] += 1;
+                in_window[1] += u32::from(part == 0 && measured);
+                if part == 0 {
+                    *fates.last_mut().unwrap() = true;
+                }
+            }
+            Event::Carried { number, late_ns, copied: twice } => {
+                copied[part] += u32::from(twice);
+                came += u32::from(entry.line == 1 && measured && sizes[number as usize] == 500);
+                if part == 0 {
+                    late.push(late_ns as f64 / 1e6);
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(sent[0] > 5_000 && sent[1] > 1_000 && sent[2] > 1_000, "{sent:?}");
+    let share = |part: usize| f64::from(lost[part]) / f64::from(sent[part]);
+    // Four standard errors: of a chain with r = 1/4 and p = 1/36, and of independent draws.
+    let (p, r) = (1.0 / 36.0, 0.25);
+    let error = (0.09f64 * (2.0 - p - r) / (p + r) / f64::from(sent[0])).sqrt();
+    assert!((share(0) - 0.1).abs() < 4.0 * error, "{} {error}", share(0));
+    let runs: Vec<f64> =
+        fates.chunk_by(|a, b| a == b).filter(|run| run[0]).map(|run| run.len() as f64).collect();
+    let mean = runs.iter().sum::<f64>() / runs.len() as f64;
+    assert!((mean - 4.0).abs() < 4.0 * (12.0 / runs.len() as f64).sqrt(), "{mean} {}", runs.len());
+    assert_eq!(lost[1], 0);
+    assert!((share(2) - 0.3).abs() < 4.0 * (0.21 / f64::from(sent[2])).sqrt(), "{}", share(2));
+    let twice = f64::from(copied[1]) / f64::from(sent[1]);
+    assert!((twice - 0.2).abs() < 4.0 * (0.16 / f64::from(sent[1])).sqrt(), "{twice}");
+    assert_eq!(copied[0], 0);
+    // In order, packets are never earlier than uniform jitter has them, and wait for those before them.
+    let mean = late.iter().sum::<f64>() / late.len() as f64;
+    assert!(late.iter().all(|late| (-10.0..=10.0).contains(late)) && (0.0..10.0).contains(&mean), "{mean}");
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    let row = run.metrics.iter().find(|r| r.link == "bottleneck" && r.scope == "all" && r.segment.is_none());
+    let wire = row.unwrap().values.get(Metric::WireLossRate).unwrap();
+    // The simulation of the log's arrivals loses the same packets.
+    let expected = f64::from(in_window[1]) / f64::from(in_window[0]);
+    assert!((wire - expected).abs() < 0.002, "{wire} {expected}");
+    // Goodput counts a copy once: 472 of 500 bytes are payload. A fifth more would be counted twice; what is under way
+    // at the ends of the window, or waits for a busy host, is less.
+    let back = run.flows.iter().find(|f| &*f.group == "back").unwrap();
+    let share = back.delivered_bytes as f64 / 472.0 / f64::from(came);
+    assert!((0.8..1.1).contains(&share), "{share} of {came}");
+    let done = quell(dir.path(), &["gateway", "replay", "log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
+/// A shaper before a tree of three classes, each with a greedy or a slow source of datagrams.
+const SERVED: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Served"
+duration = "6 s"
+warmup = "1 s"
+seeds = 1
+[dumbbell]
+rate = "50 Mbit/s"
+delay = "5 ms"
+buffer = "400 packets"
+shaper = { rate = "10 Mbit/s", burst = "30 kB" }
+classes = [
+    { name = "all", rate = "10 Mbit/s" },
+    { name = "voice", parent = "all", rate = "1 Mbit/s", ceil = "10 Mbit/s", priority = 0, match = { dscp = 46 } },
+    { name = "gold", parent = "all", rate = "6 Mbit/s", ceil = "10 Mbit/s", priority = 1, aqm = { algorithm = "pie" }, match = { group = "gold" } },
+    { name = "rest", parent = "all", rate = "3 Mbit/s", ceil = "10 Mbit/s", priority = 1 },
+]
+[dumbbell.reverse]
+rate = "20 Mbit/s"
+shaper = { rate = "5 Mbit/s", burst = "5 kB" }
+classes = [{ name = "back", match = { group = "back" } }, { name = "others" }]
+[[aqm]]
+algorithm = "drop-tail"
+[[flows]]
+name = "voice"
+kind = "udp"
+rate = "200 kbit/s"
+packet = "200 B"
+dscp = 46
+rtt = "20 ms"
+[[flows]]
+name = "gold"
+kind = "udp"
+rate = "12 Mbit/s"
+packet = "1000 B"
+dscp = 10
+rtt = "20 ms"
+[[flows]]
+name = "rest"
+kind = "udp"
+rate = "12 Mbit/s"
+packet = "1000 B"
+rtt = "20 ms"
+[[flows]]
+name = "back"
+direction = "reverse"
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+"#;
+
+/// The share of gold in what leaves while both it and the rest wait, and the longest that voice waits.
+#[test]
+fn shapers_and_classes_serve_real_packets() {
+    use quell_gateway::{Event, LogReader};
+    use quell_lab::Metric;
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("served.toml"), SERVED).unwrap();
+    let done = quell(dir.path(), &["wire", "served.toml", "--out", "live", "--log", "log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let bytes = std::fs::read(dir.path().join("log")).unwrap();
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    // Of each packet of the line its size and class, and when it came; the acknowledgments of `back` are of the rest.
+    let mut packets = Vec::new();
+    let mut waiting = [0i64; 3];
+    let (mut both, mut sent, mut waits) = ([0u64; 3], Vec::new(), Vec::new());
+    let mut voice_bytes = 0;
+    let mut in_window = [0u64; 3];
+    while let Some(entry) = log.next_entry().unwrap() {
+        if entry.line != 0 {
+            continue;
+        }
+        match entry.event {
+            Event::Arrived { packet, admission } => {
+                let class = match packet.header.dscp {
+                    46 => 0,
+                    10 => 1,
+                    _ => 2,
+                };
+                let kept = !matches!(admission, quell_queue::Admission::Dropped(_));
+                voice_bytes += u64::from(if class == 0 && kept { packet.bytes } else { 0 });
+                packets.push((u64::from(packet.bytes), class, entry.time, voice_bytes));
+                waiting[class] += i64::from(kept);
+            }
+            Event::Sent { number, .. } => {
+                let (bytes, class, came, ahead) = packets[number as usize];
+                if waiting[1] > 1 && waiting[2] > 1 {
+                    both[class] += bytes;
+                }
+                waiting[class] -= 1;
+                sent.push((entry.time, bytes));
+                if class == 0 {
+                    // A host that was busy sends much at once, of which the class is sure of 1 Mbit/s only.
+                    waits.push(entry.time.since(came).as_secs_f64() - ahead as f64 * 8.0 / 1e6);
+                    voice_bytes -= bytes;
+                }
+                if (1.0..6.0).contains(&entry.time.as_secs_f64()) {
+                    in_window[class] += bytes;
+                }
+            }
+            Event::Dropped { number, .. } => waiting[packets[number as usize].1] -= 1,
+            _ => {}
+        }
+    }
+    // In no time t does more leave than the burst and what the rate gives: 10 bit each microsecond.
+    for (first, (from, _)) in sent.iter().enumerate().step_by(7) {
+        let mut bits = 0;
+        for (at, bytes) in &sent[first..(first + 2000).min(sent.len())] {
+            bits += bytes * 8;
+            let most = 30_000 * 8 + at.since(*from).nanos() / 100 + 1;
+            assert!(bits <= most, "{bits} bits in {} ns", at.since(*from).nanos());
+        }
+    }
+    // Voice has up to 0.2 of the 10 Mbit/s; of the rest, gold has 6 and the rest 3, and both borrow.
+    let busy = both.iter().sum::<u64>();
+    assert!(busy > 1_000_000, "{both:?}");
+    let share = both[1] as f64 / (both[1] + both[2]) as f64;
+    assert!((0.6..0.72).contains(&share), "{share} {both:?}");
+    // Voice goes first: beside its own it waits for tokens of one packet at most, and for what is in transmission.
+    waits.sort_by(f64::total_cmp);
+    assert!(waits.len() > 200 && *waits.last().unwrap() < 0.004, "{:?}", waits.last());
+    // The leaves are lanes of the results, with what the log says.
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    for (lane, bytes) in ["voice", "gold", "rest"].into_iter().zip(in_window) {
+        let mut rows = run.metrics.iter().filter(|r| r.link == "bottleneck" && r.segment.is_none());
+        let row = rows.find(|r| r.scope == format!("lane:{lane}")).unwrap_or_else(|| {
+            panic!("{lane}: {:?}", run.metrics.iter().map(|r| &r.scope).collect::<Vec<_>>())
+        });
+        let found = row.values.get(Metric::Throughput).unwrap();
+        let expected = bytes as f64 * 8.0 / 5.0;
+        assert!((found - expected).abs() < 1e-3 * expected + 20_000.0, "{lane}: {found} {expected}");
+    }
+    let done = quell(dir.path(), &["gateway", "replay", "log"]);
+    assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
+}
+
+/// Three hosts of a group, each with a class of its own, and two that share what is left.
+const HOSTS: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Hosts"
+duration = "5 s"
+warmup = "1 s"
+seeds = 1
+[dumbbell]
+rate = "9 Mbit/s"
+delay = "5 ms"
+buffer = "100 packets"
+classes = [
+    { name = "user", repeat = 3, match = { group = "users" } },
+    { name = "first", match = { group = "others", host = 1 } },
+    { name = "rest" },
+]
+[[aqm]]
+algorithm = "fq-codel"
+[[flows]]
+name = "users"
+kind = "udp"
+count = 6
+hosts = 3
+rate = "2 Mbit/s"
+packet = "1000 B"
+[[flows]]
+name = "others"
+kind = "udp"
+count = 2
+rate = "1 Mbit/s"
+packet = "500 B"
+"#;
+
+#[test]
+fn hosts_have_classes_of_their_own() {
+    use quell_gateway::{Event, LogReader};
+    use quell_lab::Metric;
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("hosts.toml"), HOSTS).unwrap();
+    let done = quell(dir.path(), &["wire", "hosts.toml", "--out", "live", "--log", "log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    // Flows take turns: the first host has flows 1 and 4, and so on.
+    let bytes = std::fs::read(dir.path().join("log")).unwrap();
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    let (mut packets, mut got) = (Vec::new(), [0u64; 5]);
+    while let Some(entry) = log.next_entry().unwrap() {
+        match entry.event {
+            Event::Arrived { packet, .. } if entry.line == 0 => {
+                packets.push((packet.tag, packet.bytes));
+            }
+            Event::Sent { number, .. } if entry.line == 0 => {
+                let (tag, bytes) = packets[number as usize];
+                let flow = tag - quell_gateway::traffic::address(0);
+                let leaf = if flow < 6 { flow % 3 } else { flow - 3 };
+                if (1.0..5.0).contains(&entry.time.as_secs_f64()) {
+                    got[usize::from(leaf)] += u64::from(bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    for (lane, bytes) in ["user-1", "user-2", "user-3", "first", "rest"].into_iter().zip(got) {
+        let scope = format!("lane:{lane}");
+        let row =
+            run.metrics.iter().find(|r| r.link == "bottleneck" && r.segment.is_none() && r.scope == scope);
+        let found = row.unwrap().values.get(Metric::Throughput).unwrap();
+        let expected = bytes as f64 * 8.0 / 4.0;
+        assert!(
+            expected > 1e5 && (found - expected).abs() < 1e-3 * expected + 20_000.0,
+            "{lane}: {found} {expected}"
+        );
+    }
+    // The hosts of users ask for 4 Mbit/s each and get a fifth of 9 and what the others leave.
+    let users = &got[..3];
+    let (least, most) = (users.iter().min().unwrap(), users.iter().max().unwrap());
+    assert!(*most as f64 / (*least as f64) < 1.5, "{got:?}");
+    let done = quell(dir.path(), &["gateway", "replay", "log"]);
+    assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
+}
+
 #[test]
 fn an_experiment_is_run_live_and_put_on_record() {
     let dir = tempfile::tempdir().unwrap();

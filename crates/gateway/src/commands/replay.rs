@@ -322,6 +322,8 @@ struct LoggedLine {
     first: Option<Time>,
     /// The rates in bit/s and since when.
     rates: Vec<(Time, f64)>,
+    /// Its configuration, as far as the log has been read.
+    config: Option<LineConfig>,
 }
 
 impl LoggedLine {
@@ -389,7 +391,12 @@ fn read(
     replays: &mut Replays<'_>,
     mut arrived: impl FnMut(usize, Time, &Packet) -> Result<(), Failure>,
 ) -> Result<Scan, Failure> {
-    let start = |l: &LineConfig| LoggedLine { first: None, rates: vec![(Time::ZERO, l.rate.bps() as f64)] };
+    let capacity = |config: &LineConfig| config.capacity().bps() as f64;
+    let start = |l: &LineConfig| LoggedLine {
+        first: None,
+        rates: vec![(Time::ZERO, capacity(l))],
+        config: Some(l.clone()),
+    };
     let mut seen: Vec<LoggedLine> = log.header().lines.iter().map(start).collect();
     let mut end = Time::ZERO;
     while let Some(entry) = log.next_entry().map_err(|e| damaged(args, e))? {
@@ -401,8 +408,15 @@ fn read(
                 seen[line].first.get_or_insert(entry.time);
                 arrived(line, entry.time, packet)?;
             }
-            Event::Reconfigured(config) => seen[line].rates.push((entry.time, config.rate.bps() as f64)),
-            Event::Rate(rate) => seen[line].rates.push((entry.time, rate.bps() as f64)),
+            Event::Reconfigured(config) => {
+                seen[line].rates.push((entry.time, capacity(config)));
+                seen[line].config = Some(LineConfig::clone(config));
+            }
+            Event::Rate(rate) => {
+                let now = seen[line].config.clone().map(|config| LineConfig { rate: *rate, ..config });
+                let bps = now.as_ref().map_or(rate.bps() as f64, capacity);
+                seen[line].rates.push((entry.time, bps));
+            }
             _ => {}
         }
     }
@@ -577,8 +591,16 @@ mod tests {
     fn capacity_follows_the_rate() {
         let at = |s: u64| Time::from_nanos(s * 1_000_000_000);
         let rates = vec![(at(0), 10.0), (at(4), 20.0)];
-        assert_eq!(LoggedLine { first: Some(at(2)), rates: rates.clone() }.capacity_bits(at(5)), 40.0);
-        assert_eq!(LoggedLine { first: Some(at(5)), rates: rates.clone() }.capacity_bits(at(7)), 40.0);
-        assert_eq!(LoggedLine { first: None, rates }.capacity_bits(at(7)), 0.0);
+        assert_eq!(
+            LoggedLine { first: Some(at(2)), rates: rates.clone(), ..Default::default() }
+                .capacity_bits(at(5)),
+            40.0
+        );
+        assert_eq!(
+            LoggedLine { first: Some(at(5)), rates: rates.clone(), ..Default::default() }
+                .capacity_bits(at(7)),
+            40.0
+        );
+        assert_eq!(LoggedLine { first: None, rates, ..Default::default() }.capacity_bits(at(7)), 0.0);
     }
 }

@@ -1,6 +1,7 @@
 //! Makes of snapshots what is recent and what is wrong.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use hdrhistogram::Histogram;
 use quell_units::{Duration, Time};
@@ -103,7 +104,7 @@ struct Watch {
     delay: Window,
     lateness: Window,
     /// Windows of lanes, by name.
-    lanes: Vec<(&'static str, Window)>,
+    lanes: Vec<(Arc<str>, Window)>,
     before: Totals,
     recent: Recent,
     latches: [Latch; 3],
@@ -124,8 +125,8 @@ impl Watch {
     fn step(&mut self, path: &PathSnapshot, step: Duration, limits: &Thresholds) -> [Level; 3] {
         self.delay.step(&path.meter.delay);
         self.lateness.step(&path.meter.lateness);
-        if !self.lanes.iter().map(|(name, _)| *name).eq(path.lanes.iter().map(|lane| lane.name)) {
-            self.lanes = path.lanes.iter().map(|lane| (lane.name, Window::new())).collect();
+        if !self.lanes.iter().map(|(name, _)| name).eq(path.lanes.iter().map(|lane| &lane.name)) {
+            self.lanes = path.lanes.iter().map(|lane| (lane.name.clone(), Window::new())).collect();
         }
         for ((_, window), lane) in self.lanes.iter_mut().zip(&path.lanes) {
             window.step(&lane.meter.delay);

@@ -107,7 +107,7 @@ impl Queue {
         Queue {
             algorithm: config.aqm.name().to_string(),
             digest: line.is.digest.clone(),
-            rate_bps: config.rate.bps(),
+            rate_bps: config.capacity().bps(),
             buffer: config.buffer.to_string(),
             ecn: config.ecn,
             counts: Counts::of(&line.counters, line.packets, line.bytes),

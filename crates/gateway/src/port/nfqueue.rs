@@ -414,6 +414,7 @@ impl Ports for NfQueue {
                     Some(header) => {
                         let mut packet = Packet::new(queued.id, queued.bytes, header);
                         packet.kept = queued.note(self.bits);
+                        packet.tag = (queued.mark & !self.bits.both()) as u16;
                         arrivals.push((path, packet));
                     }
                     None => {

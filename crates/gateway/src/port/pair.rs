@@ -130,7 +130,7 @@ impl Pair {
             return Ok(true);
         };
         let mut packet = Packet::new(handle, (length - at) as u32, header);
-        packet.delay = match (self.by_address, frame.get(at..at + 20)) {
+        packet.tag = match (self.by_address, frame.get(at..at + 20)) {
             (true, Some(ip)) if ip[0] >> 4 == 4 => u16::from_be_bytes([ip[14], ip[15]]),
             _ => u16::MAX,
         };
@@ -170,6 +170,12 @@ impl Ports for Pair {
 
     #[inline]
     fn forward(&mut self, path: u8, packet: &Packet) {
+        self.copy(path, packet);
+        self.free.push(packet.handle);
+    }
+
+    #[inline]
+    fn copy(&mut self, path: u8, packet: &Packet) {
         let length = self.lengths[packet.handle as usize] as usize;
         let framing = self.framing;
         let frame = &mut self.bytes(packet.handle)[..length];
@@ -184,7 +190,6 @@ impl Ports for Pair {
         if rustix::io::write(to, &self.slots[begin..begin + length]).is_err() {
             self.counters.refused += 1;
         }
-        self.free.push(packet.handle);
     }
 
     #[inline]

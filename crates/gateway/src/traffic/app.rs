@@ -12,7 +12,7 @@ use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::flow::{App, Draw, Flow, Kind, Tcp, Transfer, Transferred, Transfers, address};
-use super::receive::{Arrivals, PORT};
+use super::receive::{Arrivals, NUMBER, PORT};
 use super::socket::{
     LOOK, Life, acknowledged, connect, delivered, ready, receive_and_forget, receive_exactly, reset, write,
     write_nothing,
@@ -154,9 +154,13 @@ impl Site {
         socket.connect(&self.other(PORT).into())?;
         // IP's and UDP's headers are part of the size.
         const HEADERS: u64 = 28;
-        let buffer = vec![0u8; 1 << 16];
+        let mut buffer = vec![0u8; 1 << 16];
+        let mut number = 0u64;
         self.at_pace(draw, |size| {
             let size = size.clamp(HEADERS, 65_000) - HEADERS;
+            // By which the receiver knows a copy.
+            buffer[..NUMBER].copy_from_slice(&number.to_le_bytes());
+            number = number.wrapping_add(1);
             // What the local queue has no room for is lost, as anywhere.
             let _ = socket.send(&buffer[..size as usize]);
             Ok(())

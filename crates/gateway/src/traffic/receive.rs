@@ -51,6 +51,17 @@ pub(super) fn listen() -> io::Result<(TcpListener, UdpSocket)> {
     Ok((listener, datagrams))
 }
 
+/// The bytes of a datagram's number, with which it begins.
+pub(super) const NUMBER: usize = 8;
+
+/// The number of a datagram, or what there is of it in a short one.
+fn number(datagram: &[u8]) -> u64 {
+    let mut number = [0; NUMBER];
+    let length = datagram.len().min(NUMBER);
+    number[..length].copy_from_slice(&datagram[..length]);
+    u64::from_le_bytes(number)
+}
+
 /// Takes in whatever comes, by flow.
 pub(super) fn receive(
     listener: &TcpListener,
@@ -76,6 +87,7 @@ pub(super) fn receive(
     let mut connections = slab::Slab::new();
     let mut events = Vec::with_capacity(64);
     let mut buffer = vec![0u8; 1 << 16];
+    let mut numbers = vec![None; arrivals.len()];
     while !stop.load(Ordering::Relaxed) {
         events.clear();
         let wait = timespec(Duration::from_millis(50));
@@ -97,8 +109,12 @@ pub(super) fn receive(
                 }
                 DATAGRAMS => {
                     while let Ok((length, from)) = datagrams.recv_from(&mut buffer) {
-                        if let Some(of_flow) = arrivals.get(flow_of(Some(from))) {
+                        let flow = flow_of(Some(from));
+                        let number = Some(number(&buffer[..length]));
+                        // A copy follows just behind what it copies.
+                        if let Some(of_flow) = arrivals.get(flow).filter(|_| numbers[flow] != number) {
                             of_flow.add(length as u64, clock.now());
+                            numbers[flow] = number;
                         }
                     }
                 }

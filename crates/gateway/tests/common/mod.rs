@@ -64,6 +64,9 @@ pub fn line(name: &str, aqm: AqmConfig) -> LineConfig {
         ecn: true,
         seed: 7,
         aqm,
+        shaper: None,
+        classes: None,
+        behind: None,
     }
 }
 

@@ -232,14 +232,19 @@ impl Net {
         bytes: usize,
         every: Wait,
     ) -> Stream {
+        self.stream_of(hosts, to, if ecn { 2 } else { 0 }, bytes, every)
+    }
+
+    /// The same with this octet of DSCP and ECN.
+    pub fn stream_of(&self, hosts: [usize; 2], to: &str, octet: u8, bytes: usize, every: Wait) -> Stream {
         let to: IpAddr = to.parse().unwrap();
         let receiver = self.within(hosts[1], || UdpSocket::bind(SocketAddr::new(to, 0)).unwrap());
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let sender = self.within(hosts[0], || UdpSocket::bind(any).unwrap());
-        if ecn {
+        if octet > 0 {
             match to {
-                IpAddr::V4(_) => rustix::net::sockopt::set_ip_tos(&sender, 2).unwrap(),
-                IpAddr::V6(_) => rustix::net::sockopt::set_ipv6_tclass(&sender, 2).unwrap(),
+                IpAddr::V4(_) => rustix::net::sockopt::set_ip_tos(&sender, octet).unwrap(),
+                IpAddr::V6(_) => rustix::net::sockopt::set_ipv6_tclass(&sender, octet.into()).unwrap(),
             }
         }
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4 << 20);

@@ -11,7 +11,7 @@ fn page() -> String {
          quell-metrics --test all docs:: -->\n\nQuell computes every metric at an observed link, over the measured \
          window and over each segment. The scopes are all traffic (\"all\"), all traffic except acknowledgments \
          (\"data\"), each traffic class, and each lane that a discipline names (\"lane:l\", which RFC 9332 section \
-         2.5.2.2 asks for). Metrics of transfers are also computed by size, in bytes of data without separately \
+         2.5.2.2 asks for) and each leaf of [classes](schedulers.md) or user of a [cell](radio.md) (\"lane:voice\"). Metrics of transfers are also computed by size, in bytes of data without separately \
          counted headers, with the scopes {sizes}. A metric's name is its column in `metrics.parquet` and its key in \
          JSON. `--metric` and Python's `Results.table` accept the name, or the title in upper or lower case. A packet \
          counts in the window in which its event happened. A metric that does not apply has no value; if you ask for \
@@ -20,7 +20,8 @@ fn page() -> String {
          utilization above 1 or a delay below 0), tables print the part within the range as `[low, high]` instead, and \
          so do figures, CSV, and `low` and `high` in JSON. JSON's `half_width` and the decisions of `--seeds auto` use \
          the whole interval. A clipped interval means that there are too few seeds for the normal approximation. More \
-         seeds solve that problem; clipping does not.\n\nThree more forms build on these. You can use them wherever \
+         seeds solve that problem; clipping does not. Around a mean above 1, which a burst can give the utilization, the \
+         interval is not clipped there.\n\nThree more forms build on these. You can use them wherever \
          you can name a metric: in tables, `--precision`, `search`, `plot` and Python.\n\n| written | is |\n| --- | \
          --- |\n| `goodput_bps[ftp]` | the metric of the class \"ftp\", whatever the table shows; likewise \
          `queue_delay_p99_s[lane:l]` for a lane and `slowdown_p99[size:0-10kB]` for transfers of one size |\n| \
@@ -37,7 +38,11 @@ fn page() -> String {
             Better::Lower => "less",
             Better::Neither => "",
         };
-        let values = if m.range().most.is_finite() { "0 to 1" } else { "from 0" };
+        let values = match m {
+            Metric::Utilization => "0 to 1; more by a burst",
+            _ if m.range().most.is_finite() => "0 to 1",
+            _ => "from 0",
+        };
         let cells = [&format!("`{}`", m.name()), m.title(), m.unit(), better, m.doc(), m.source(), values];
         page += &format!("| {} |\n", cells.join(" | "));
     }

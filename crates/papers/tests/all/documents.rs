@@ -65,13 +65,14 @@ fn is_judged(papers: &Papers) {
     }
 }
 
-/// The index of the pages is of the verdicts on record.
+/// The index of the pages is of the verdicts on record, and the label "reproduced" is earned by them.
 #[test]
-fn the_index_is_of_what_is_on_record() {
+fn the_index_and_labels_are_of_what_is_on_record() {
     let papers = read();
     let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_or_else(|e| panic!("{e}"));
     let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
-    let index = scoreboard(&papers, &record, &by_algorithm(&papers, &plan, &record));
+    let earned = by_algorithm(&papers, &plan, &record);
+    let index = scoreboard(&papers, &record, &earned);
     let path = papers.folder.join("../docs/papers/README.md");
     if std::env::var_os("QUELL_UPDATE_DOCS").is_some() {
         std::fs::write(&path, &index).unwrap();
@@ -81,6 +82,11 @@ fn the_index_is_of_what_is_on_record() {
         index == written,
         "docs/papers/README.md is not of papers/verdicts.csv; QUELL_UPDATE_DOCS=1 or make papers writes it again"
     );
+    for entry in CATALOG {
+        let of = earned.get(entry.name).copied().unwrap_or_default();
+        let (is, should) = (entry.label == Label::Reproduced, of.holds());
+        assert_eq!(is, should, "{}: {of:?}; change its label in crates/aqm/src/catalog/mod.rs", entry.name);
+    }
 }
 
 /// What the project's README says of the documents is so.
@@ -192,20 +198,6 @@ fn computed_numbers_are_counted_apart() {
         assert_eq!((score.computed, score.free, score.beyond(), score.beyond_come_out()), (numbers, 0, 0, 0));
     }
     assert_eq!(of("2").computed, 0);
-}
-
-/// The label "reproduced" is earned by the verdicts on record.
-#[test]
-fn labels_are_earned() {
-    let papers = read();
-    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_or_else(|e| panic!("{e}"));
-    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
-    let earned = by_algorithm(&papers, &plan, &record);
-    for entry in CATALOG {
-        let of = earned.get(entry.name).copied().unwrap_or_default();
-        let (is, should) = (entry.label == Label::Reproduced, of.holds());
-        assert_eq!(is, should, "{}: {of:?}; change its label in crates/aqm/src/catalog/mod.rs", entry.name);
-    }
 }
 
 /// How names of fields of a scenario begin.

@@ -1,6 +1,9 @@
 //! The values that a parameter of an algorithm may have, asked of the rules that check it: there is no other list of them
 //! that could differ.
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
 use quell_aqm::Link;
 use quell_aqm::catalog::{AqmConfig, Entry};
 use quell_aqm::params::ParamDoc;
@@ -121,11 +124,17 @@ fn is_name(doc: &ParamDoc) -> bool {
     !doc.choices.is_empty() || matches!(doc.unit, "name" | "true or false")
 }
 
-/// The range of a parameter; `None` if it is not a number, or none is found.
+/// The range of a parameter; `None` if it is not a number, or none is found. What was found is kept, since hundreds of
+/// algorithms are built for it.
 pub(crate) fn ends(entry: &Entry, doc: &ParamDoc) -> Option<Ends> {
+    static KNOWN: Mutex<BTreeMap<(&str, &str), Option<Ends>>> = Mutex::new(BTreeMap::new());
     if is_name(doc) {
         return None;
     }
+    KNOWN.lock().unwrap().entry((entry.name, doc.name)).or_insert_with(|| find_ends(entry, doc)).clone()
+}
+
+fn find_ends(entry: &Entry, doc: &ParamDoc) -> Option<Ends> {
     let default = doc.default.split_once(' ');
     let own = default.map(|(_, unit)| unit);
     let (scale, usual) = SCALES.into_iter().find_map(|scale| {

@@ -28,6 +28,8 @@ const TEXTS: &[&str] = &[
     "from",
     "to",
     "label",
+    "group",
+    "parent",
     "algorithm",
     "file",
     "sha256",

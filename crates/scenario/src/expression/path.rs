@@ -68,7 +68,7 @@ impl<E: From<String>> Link<'_, E> {
     pub(super) fn bdp(&mut self) -> Result<Amount, E> {
         let link = self.name()?;
         let back = self.at.0.iter().any(|step| matches!(step, Step::Key(key) if key == "reverse"));
-        let rate = self.directed(&link, "rate", back)?;
+        let rate = self.shaped_rate(&link, back)?;
         let rtt = self.longest_rtt(&link)?;
         let packet = (self.field)("mean_packet")?;
         if packet.value <= 0.0 {
@@ -91,6 +91,17 @@ impl<E: From<String>> Link<'_, E> {
             buffer.value / (self.field)("mean_packet")?.value
         };
         Ok(Amount::number(bdp.value + buffer))
+    }
+
+    /// The rate of a link or, if it is lower, that of its shaper in this direction.
+    fn shaped_rate(&mut self, link: &str, back: bool) -> Result<Amount, E> {
+        let rate = self.directed(link, "rate", back)?;
+        let shaper = format!("{link}{}.shaper.rate", if back { ".reverse" } else { "" });
+        if !resolve(self.tree, &shaper).is_ok_and(|path| self.tree.at(&path).is_some()) {
+            return Ok(rate);
+        }
+        let shaped = (self.field)(&shaper)?;
+        Ok(if shaped.value < rate.value { shaped } else { rate })
     }
 
     /// The value that a link has forward or, if it says so, back.

@@ -24,6 +24,7 @@ pub(crate) struct ChangesFile {
     pub(crate) bin: Option<Duration>,
     pub(crate) rate: Arc<sim::Changes<BitRate>>,
     pub(crate) delay: Arc<sim::Changes<Duration>>,
+    pub(crate) loss: Arc<sim::Changes<f64>>,
     /// The highest rate and its line.
     pub(crate) fastest: Option<(BitRate, usize)>,
 }
@@ -49,28 +50,34 @@ impl ChangesFile {
         let sha256 = format!("{:x}", Sha256::digest(&bytes));
         let mahimahi = first.bytes().all(|b| b.is_ascii_digit());
         let steps = if mahimahi { opportunities(lines, bin, repeat)? } else { table(lines, repeat)? };
-        let Steps { rate, delay, fastest, period } = steps;
-        let (rate, delay) = match period {
-            Some(period) => (sim::Changes::every(period, rate), sim::Changes::every(period, delay)),
-            None => (sim::Changes::once(rate), sim::Changes::once(delay)),
-        };
+        let Steps { rate, delay, loss, fastest, period } = steps;
         let bin = mahimahi.then(|| bin.unwrap_or(BIN));
         Ok(ChangesFile {
             name: cut(name),
             found,
             sha256,
             bin,
-            rate: Arc::new(rate),
-            delay: Arc::new(delay),
+            rate: follow(rate, period),
+            delay: follow(delay, period),
+            loss: follow(loss, period),
             fastest,
         })
     }
+}
+
+/// Changes that come once, or over and over.
+pub(crate) fn follow<T>(list: Vec<(Time, T)>, period: Option<Duration>) -> Arc<sim::Changes<T>> {
+    Arc::new(match period {
+        Some(period) => sim::Changes::every(period, list),
+        None => sim::Changes::once(list),
+    })
 }
 
 #[derive(Default)]
 struct Steps {
     rate: Vec<(Time, BitRate)>,
     delay: Vec<(Time, Duration)>,
+    loss: Vec<(Time, f64)>,
     fastest: Option<(BitRate, usize)>,
     period: Option<Duration>,
 }
@@ -93,13 +100,14 @@ fn table<'a>(
     let (number, header) = lines.next().unwrap_or_default();
     let columns: Vec<&str> = header.split(',').map(str::trim).collect();
     let place = |name: &str| columns.iter().position(|c| *c == name);
-    let known = ["time_s", "rate_bps", "delay_s"];
-    let (time, rate, delay) = (place(known[0]), place(known[1]), place(known[2]));
+    let known = ["time_s", "rate_bps", "delay_s", "loss"];
+    let [time, rate, delay, loss] = known.map(place);
     let sound = columns.iter().enumerate().all(|(i, c)| known.contains(c) && place(c) == Some(i));
-    let (true, Some(time), true) = (sound, time, rate.is_some() || delay.is_some()) else {
+    let any = rate.or(delay).or(loss).is_some();
+    let (true, Some(time), true) = (sound, time, any) else {
         let rule = format!(
-            "\"{}\" must be the header of a table, such as time_s,rate_bps (columns: time_s, and rate_bps, \
-             delay_s or both), or the first line of a mahimahi trace, which is a whole number of milliseconds",
+            "\"{}\" must be the header of a table, such as time_s,rate_bps (columns: time_s, and one or more \
+             of rate_bps, delay_s and loss), or the first line of a mahimahi trace, which is a whole number of milliseconds",
             cut(header)
         );
         return Err(Fault(Some(number), rule));
@@ -149,8 +157,15 @@ fn table<'a>(
         if let Some(column) = delay {
             steps.delay.push((t, Duration::from_secs_f64(cell(column, limits::DELAY_SECONDS as f64)?)));
         }
+        if let Some(column) = loss {
+            let p = cell(column, 1.0)?;
+            if p == 1.0 {
+                return Err(fault(format!("loss = \"{}\": must be below 1", cut(cells[column]))));
+            }
+            steps.loss.push((t, p));
+        }
     }
-    let all = steps.rate.len().max(steps.delay.len()) as u64;
+    let all = steps.rate.len().max(steps.delay.len()).max(steps.loss.len()) as u64;
     match all {
         0 => Err(Fault(None, "holds no changes: nothing follows its header".to_string())),
         n if n > limits::STEPS => Err(Fault(None, too_many(n, "use fewer"))),

@@ -15,7 +15,7 @@ use crate::error::{Problem, require};
 use crate::format::{Changes, Course, FlowGroup, Kind, Scenario};
 use crate::tree::{Path, steps};
 pub(crate) use arrivals::ArrivalsFile;
-pub(crate) use changes::ChangesFile;
+pub(crate) use changes::{ChangesFile, follow};
 pub use found::{Files, FoundFile};
 use table::Fault;
 
@@ -72,7 +72,15 @@ impl<'a> Reader<'a> {
         for (at, link) in scenario.links() {
             let there = Some((at.then("changes"), link.changes));
             let back = link.reverse.changes.as_ref().map(|own| (at.then("reverse").then("changes"), own));
-            for (path, changes) in there.into_iter().chain(back) {
+            let cells = [(at.clone(), link.cell), (at.then("reverse"), link.reverse.cell.as_ref())];
+            let users = cells.iter().flat_map(|(at, cell)| {
+                let users = cell.iter().flat_map(|cell| cell.users.iter().enumerate());
+                users.filter_map(move |(i, user)| {
+                    let path = at.then("cell").then("users").then(i).then("changes");
+                    Some((path, user.changes.as_ref()?))
+                })
+            });
+            for (path, changes) in there.into_iter().chain(back).chain(users) {
                 if let Changes::Course(course) = changes {
                     self.changes(course, path, &mut contents)?;
                 }

@@ -7,6 +7,7 @@ use quell_sim::network::LinkId;
 use quell_units::Duration;
 
 use super::groups::{Group, Population, too_many_flows};
+use super::links::LinkPlan;
 use super::measure::{ACKS, classes, measure, series_step};
 use super::routes::{Frame, Route};
 use crate::error::{Problem, require};
@@ -152,10 +153,11 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
 pub(super) fn unmarked<'a>(s: &'a Scenario, groups: &[Group], frame: &Frame) -> Vec<&'a str> {
     let shared: Vec<Marks> = s.aqm.iter().map(AqmChoice::marks).collect();
     let marks = |link: &LinkId, ect1: bool| {
-        let queue = frame.links.get(link.0 as usize).and_then(|l| l.queue.as_ref());
-        queue.is_some_and(|queue| {
+        let stations =
+            frame.links.get(link.0 as usize).map(|link| link.stations(s.mean_packet.unwrap_or_default()));
+        stations.unwrap_or_default().iter().any(|station| {
             let some = || shared.iter().any(|marks| marks.any(ect1));
-            queue.ecn && queue.own.as_ref().map_or_else(some, |(own, _)| own.marks().any(ect1))
+            station.ecn && station.own.map_or_else(some, |(own, _)| own.marks().any(ect1))
         })
     };
     let is_unmarked = |(g, routes): &(&Group, &Vec<Route>)| {
@@ -185,7 +187,7 @@ pub(super) fn check_packets(s: &Scenario, groups: &[Group], frame: &Frame) -> Re
                     continue;
                 };
                 // All of a link's rate, or a full window in each of the shortest round trips.
-                let fastest = frame.links[link].rate.values().max().unwrap_or_default();
+                let fastest = frame.links[link].capacity().values().max().unwrap_or_default();
                 let carried = fastest.packets_per_sec(params.wire_bytes());
                 let flows = match g.population {
                     Population::Sessions { .. } => f64::INFINITY,
@@ -225,14 +227,17 @@ pub(super) fn check_totals(s: &Scenario, groups: &[Group], frame: &Frame) -> Res
     }
     let classes = classes(s).len();
     let segments = measure(s).segments().len();
-    let links = frame.links.iter().filter(|l| l.observe).count();
-    let cells = classes * segments * links;
+    let observed = || frame.links.iter().filter(|l| l.observe);
+    let leaves: usize = observed().map(LinkPlan::lanes).sum();
+    let links = observed().count();
+    let cells = (classes * links + leaves) * segments;
     require(
         cells <= limits::CLASS_SEGMENTS,
         steps!["segments"],
         format!(
-            "{segments} segments x {classes} classes x {links} links make {cells} delay distributions, which exceeds \
+            "{segments} segments x {classes} classes x {links} links{} make {cells} delay distributions, which exceeds \
              the limit of {}: use longer segments, or one class for several groups",
+            if leaves > 0 { format!(", and {leaves} leaves in each segment,") } else { String::new() },
             limits::CLASS_SEGMENTS
         ),
     )

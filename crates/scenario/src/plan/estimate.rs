@@ -68,8 +68,9 @@ pub(crate) fn estimated_memory(s: Loaded<'_>) -> f64 {
     let transfers = if s.flows.iter().any(ends) { packets / OF_TRANSFER } else { 0.0 };
     let recorded: f64 =
         s.flows.iter().filter_map(|g| s.contents.arrivals(g)).map(|f| f.trace.arrivals().len() as f64).sum();
+    let leaves = super::observed_leaves(s) as f64;
     ANY + flows * FLOW
-        + links * segments * scopes * HISTOGRAM
+        + (links * scopes + leaves) * segments * HISTOGRAM
         + links * samples * (SAMPLE + 8.0 * scopes)
         + waiting * PACKET
         + transfers * TRANSFER
@@ -103,7 +104,9 @@ pub(crate) fn limited_by_access(s: Loaded<'_>) -> Vec<(String, BitRate)> {
     if s.flows.iter().any(|g| matches!(g.kind, Kind::Sessions | Kind::Trace)) {
         return Vec::new();
     }
-    let Some(mut left) = s.links().map(|(_, link)| link.rate.bps() as f64).min_by(f64::total_cmp) else {
+    let Some(mut left) =
+        s.links().map(|(_, link)| link.shaped(link.rate).bps() as f64).min_by(f64::total_cmp)
+    else {
         return Vec::new();
     };
     // The shares are max-min fair: what the slow ones cannot use is the others'.

@@ -5,6 +5,7 @@ use quell_sim::network::{App, Distribution, Pages, Traffic, UdpSpec};
 use quell_tcp::TcpParams;
 use quell_units::{Duration, index};
 
+use super::classes::Comer;
 use super::links::check_change;
 use super::packets::{Finest, check_rate};
 use super::resolve::fill;
@@ -159,6 +160,18 @@ impl Group {
     /// True if its flows always have something to send.
     pub fn is_bulk(&self) -> bool {
         matches!(self.traffic, Traffic::Tcp { app: App::Bulk, .. })
+    }
+
+    /// As one that comes to links over so many routes.
+    pub(super) fn comer(&self, group: u16, routes: usize) -> Comer {
+        let flows = match self.population {
+            Population::Fixed(n) => n.saturating_mul(routes as u32),
+            // As many as come.
+            Population::Sessions { .. } => u32::MAX,
+        };
+        let hosts = self.hosts.map_or(flows, |hosts| flows.min(u32::from(hosts)));
+        let dscp = if matches!(self.traffic, Traffic::Trace(_)) { None } else { Some(self.dscp) };
+        Comer { group, hosts, dscp }
     }
 
     /// The number of its flows on a route, each connection being one; of sessions, the number to be expected.

@@ -2,14 +2,14 @@
 //! sound or not.
 
 use quell_sim::network::ACK_BYTES;
-use quell_units::{BitRate, Bytes, Duration};
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use crate::error::{Problem, require};
 use crate::files::Loaded;
 use crate::format::{FlowGroup, Kind};
 use crate::limits;
 use crate::tree::{Path, steps};
-use crate::values::{Access, OneOr, Shape};
+use crate::values::{Access, Dist, OneOr, Shape};
 
 /// The size of a packet of UDP where a group says nothing.
 pub(super) const UDP_PACKET: Bytes = Bytes::new(1000);
@@ -56,6 +56,31 @@ fn smallest_packet(s: Loaded<'_>, g: &FlowGroup) -> (f64, &'static str) {
     };
     // What is drawn below is sent as one byte.
     (smallest.max(1.0), "UDP")
+}
+
+/// The largest packets of a scenario, which bursts must hold. Of exponential sizes, those beyond twenty times the mean,
+/// one of which comes among 5e8, do not count.
+pub(crate) fn largest_packet(s: Loaded<'_>) -> Bytes {
+    let all = s.flows.iter().map(|g| largest_of(s, g));
+    Bytes::new(all.fold(1.0, f64::max).clamp(1.0, 65_535.0).round() as u64)
+}
+
+fn largest_of(s: Loaded<'_>, g: &FlowGroup) -> f64 {
+    if let Some(file) = s.contents.arrivals(g) {
+        return file.trace.arrivals().iter().map(|arrival| f64::from(arrival.bytes)).fold(0.0, f64::max);
+    }
+    let most = |size: &Dist<Bytes>| match size {
+        OneOr::One(bytes) => bytes.get() as f64,
+        OneOr::Spread(Shape::Uniform([_, high])) => high.get() as f64,
+        OneOr::Spread(Shape::Exponential(mean)) => 20.0 * mean.get() as f64,
+        OneOr::Spread(Shape::Pareto(_)) => 65_535.0,
+    };
+    if g.kind == Kind::Udp {
+        return g.packet.as_ref().map_or(UDP_PACKET.get() as f64, most);
+    }
+    let (ack, syn) = g.tcp.as_ref().map_or((ACK_BYTES, ACK_BYTES), |tcp| (tcp.ack_size, tcp.syn_size));
+    let request = g.request.as_ref().map_or(0.0, most);
+    (g.wire_bytes().max(ack).max(syn).get() as f64).max(request)
 }
 
 /// The highest rate at which the smallest packet takes a nanosecond to send. No transmission is shorter, so a
@@ -126,6 +151,18 @@ pub(super) fn check_rate(rate: BitRate, path: Path) -> Result<(), Problem> {
     )
 }
 
+pub(super) fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
+    let most = match buffer {
+        QueueSize::Packets(_) => QueueSize::Packets(limits::BUFFER_PACKETS),
+        QueueSize::Bytes(_) => QueueSize::Bytes(limits::BUFFER_BYTES),
+    };
+    require(
+        buffer.value() >= 1.0 && buffer.value() <= most.value(),
+        path,
+        format!("must lie between {} and {most}", buffer.with_value(1.0)),
+    )
+}
+
 /// Refuses access links that are too fast.
 pub(super) fn check_access(s: Loaded<'_>) -> Result<(), Problem> {
     let given = [
@@ -143,10 +180,10 @@ pub(super) fn check_access(s: Loaded<'_>) -> Result<(), Problem> {
 
 /// The rate of access links where a group says nothing of its own.
 pub(super) fn access_rate(s: Loaded<'_>) -> Access {
-    let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.rate));
-    let parking_lot = s.parking_lot.as_ref().map(|p| (p.access_rate, p.rate));
+    let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.link().fastest(d.rate)));
+    let parking_lot = s.parking_lot.as_ref().map(|p| (p.access_rate, p.link().fastest(p.rate)));
     let graph = s.graph.as_ref().map(|g| {
-        let fastest = g.links.iter().map(|l| l.rate).max();
+        let fastest = g.links.iter().map(|l| l.link().fastest(l.rate)).max();
         (g.access_rate, fastest.unwrap_or_default())
     });
     let Some((given, fastest)) = dumbbell.or(parking_lot).or(graph) else { return Access::None };

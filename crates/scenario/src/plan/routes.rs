@@ -3,13 +3,16 @@
 use quell_aqm::{Link, Seed};
 use quell_sim::network::{LinkId, LinkSpec, QueueSpec};
 use quell_sim::topology::{self, Topology};
+use quell_units::Bytes;
 
+use super::classes::Leaf;
 use super::links::{LinkPlan, links};
 use super::packets::mean_packet;
 use super::queues::build;
+use super::wifi::{Lane, WifiPlan};
 use crate::error::{Problem, require};
 use crate::files::Loaded;
-use crate::format::{Direction, FlowGroup, Scenario};
+use crate::format::{AqmChoice, Direction, FlowGroup, Scenario};
 use crate::plugins::Plugins;
 use crate::tree::{Path, steps};
 
@@ -24,6 +27,8 @@ pub(super) struct Frame {
 pub(super) struct Route {
     pub(super) there: Vec<LinkId>,
     pub(super) back: Vec<LinkId>,
+    /// The channels of Wi-Fi that data crosses to the access point.
+    pub(super) up: Vec<LinkId>,
 }
 
 impl Frame {
@@ -44,9 +49,14 @@ impl Frame {
                     };
                     let there = topology.route(from, to).ok_or_else(|| missing(from, to))?;
                     let back = topology.route(to, from).ok_or_else(|| missing(to, from))?;
-                    Ok(Route { there, back })
+                    Ok(frame.over_channels(Route { there, back, up: Vec::new() }))
                 })
                 .collect::<Result<Vec<_>, Problem>>()?;
+            // More groups than numbers are refused later.
+            let number = u16::try_from(i).unwrap_or(u16::MAX);
+            for channel in frame.channels_of(&routes) {
+                channel.check_group(number, &steps!["flows", i])?;
+            }
             frame.routes.push(routes);
         }
         for route in frame.routes.iter().flatten() {
@@ -62,17 +72,54 @@ impl Frame {
         Ok(frame)
     }
 
+    /// The same route, with channels of Wi-Fi for the links of both their directions.
+    fn over_channels(&self, mut route: Route) -> Route {
+        let is_other_way = |link: &LinkId| {
+            let before = link.0.checked_sub(1).map(|before| &self.links[before as usize]);
+            before.is_some_and(|link| link.wifi.is_some())
+        };
+        let channel = |link: LinkId| LinkId(link.0 - 1);
+        route.up = route.there.iter().filter(|link| is_other_way(link)).map(|link| channel(*link)).collect();
+        for link in route.there.iter_mut().chain(&mut route.back).filter(|link| is_other_way(link)) {
+            *link = channel(*link);
+        }
+        route
+    }
+
+    /// The channels on routes.
+    fn channels_of(&self, routes: &[Route]) -> impl Iterator<Item = &WifiPlan> {
+        let crosses =
+            |id: LinkId| routes.iter().any(|route| route.there.contains(&id) || route.back.contains(&id));
+        let crossed: Vec<bool> = (0..self.links.len()).map(|i| crosses(LinkId(i as u32))).collect();
+        self.links
+            .iter()
+            .zip(crossed)
+            .filter(|(_, crossed)| *crossed)
+            .filter_map(|(link, _)| link.wifi.as_ref())
+    }
+
     /// The links without their queues, with the delays that a seed draws; without one, with the mean delays.
     pub(super) fn topology(&self, seed: Option<Seed>) -> Result<Topology, Problem> {
         let mut topology = Topology::new();
         for link in &self.links {
             let (from, to) = (topology.node(&link.from), topology.node(&link.to));
+            let (mut rate, mut delay) = (link.rate.clone(), link.delay(seed));
+            let mut impairments = link.impairments.clone();
+            if let (Some(handovers), Some(seed)) = (&link.handovers, seed) {
+                let course = handovers.draw(seed);
+                (rate, delay) = (course.rate(&rate), course.delay(delay));
+                impairments.outages = course.losing().unwrap_or_default().into();
+            }
             let spec = LinkSpec {
                 name: link.name.clone(),
-                rate: link.rate.clone(),
-                delay: link.delay(seed),
+                rate,
+                delay,
                 queue: None,
-                loss: link.loss,
+                tree: None,
+                shaper: link.shaper.map(Box::new),
+                cell: None,
+                wifi: None,
+                impairments,
                 observe: link.observe,
             };
             topology.link(from, to, spec);
@@ -80,26 +127,80 @@ impl Frame {
         Ok(topology)
     }
 
-    /// The queues of the links, in order, with the algorithm under comparison number `aqm`.
+    /// The queues of the links, in order, with the algorithm under comparison number `aqm`: one, or those of leaves.
     pub(super) fn queues(
         &self,
         s: Loaded<'_>,
         aqm: usize,
         plugins: &Plugins,
-    ) -> Result<Vec<Option<QueueSpec>>, Problem> {
-        self.links
-            .iter()
-            .map(|link| {
-                let Some(queue) = &link.queue else { return Ok(None) };
-                let known =
-                    Link { rate: link.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
-                let algorithm = match &queue.own {
-                    Some((choice, at)) => build(choice, at, &known, &link.name, plugins)?,
-                    None => build(&s.aqm[aqm], &steps!["aqm", aqm], &known, &link.name, plugins)?,
-                };
-                Ok(Some(QueueSpec { buffer: queue.buffer, algorithm, ecn: queue.ecn }))
-            })
-            .collect()
+    ) -> Result<Vec<Vec<QueueSpec>>, Problem> {
+        let of_station = |link: &LinkPlan, station: Station<'_>| {
+            let Station { known, own, ecn, .. } = station;
+            let algorithm = match own {
+                Some((choice, at)) => build(choice, at, &known, &link.name, plugins)?,
+                None => build(&s.aqm[aqm], &steps!["aqm", aqm], &known, &link.name, plugins)?,
+            };
+            Ok(QueueSpec { buffer: known.buffer, algorithm, ecn })
+        };
+        let of_link = |link: &LinkPlan| {
+            link.stations(mean_packet(s)).into_iter().map(|at| of_station(link, at)).collect()
+        };
+        self.links.iter().map(of_link).collect()
+    }
+}
+
+/// A queue of a link.
+pub(super) struct Station<'a> {
+    /// The class that it is the leaf of; none where the link has no classes.
+    pub(super) class: Option<&'a str>,
+    /// It is not the first of several that are alike.
+    pub(super) repeated: bool,
+    /// The link as its algorithm knows it.
+    pub(super) known: Link,
+    /// Its own algorithm and where that is written; none for the one under comparison.
+    pub(super) own: Option<(&'a AqmChoice, &'a Path)>,
+    pub(super) ecn: bool,
+}
+
+impl LinkPlan {
+    /// Its queues: none, one, or those of leaves in their order.
+    pub(super) fn stations(&self, mean_packet: Bytes) -> Vec<Station<'_>> {
+        let Some(queue) = &self.queue else { return Vec::new() };
+        let rate = self.capacity().initial;
+        let link = Link { rate, buffer: queue.buffer, mean_packet };
+        if let Some(wifi) = &self.wifi {
+            let station = |lane: &'_ Lane| (lane.rate.min(rate), lane.buffer);
+            let of = |lane| {
+                let (rate, buffer) = station(lane);
+                Link { rate, buffer, ..link }
+            };
+            let all = wifi.lanes.iter().map(|lane| Station {
+                class: Some(&lane.name),
+                repeated: lane.repeated,
+                known: of(lane),
+                own: lane.own.as_ref().or(queue.own.as_ref()).map(|(choice, at)| (choice, at)),
+                ecn: queue.ecn,
+            });
+            return all.collect();
+        }
+        let Some((classes, _)) = &self.classes else {
+            return vec![Station {
+                class: None,
+                repeated: false,
+                known: link,
+                own: queue.own.as_ref().map(|(choice, at)| (choice, at)),
+                ecn: queue.ecn,
+            }];
+        };
+        let mut all = Vec::with_capacity(classes.leaves.len());
+        for (i, Leaf { class, repeated, buffer, own, ceil }) in classes.leaves.iter().enumerate() {
+            let of_class = ceil.map_or(rate, |ceil| ceil.min(rate));
+            let rate = self.cell.as_ref().map_or(of_class, |cell| cell.known[i]);
+            let known = Link { rate, buffer: *buffer, ..link };
+            let own = own.as_ref().or(queue.own.as_ref()).map(|(choice, at)| (choice, at));
+            all.push(Station { class: Some(class), repeated: *repeated, known, own, ecn: queue.ecn });
+        }
+        all
     }
 }
 

@@ -30,7 +30,11 @@ fn others(key: &Parameter, now: Option<&Value>) -> Vec<Value> {
         _ if key.doc.unit == "name" => {
             key.range.split('"').skip(1).step_by(2).map(|name| Value::String(name.into())).collect()
         }
-        _ => ["30 ms", "31 s", "700 B"].into_iter().map(Value::from).chain([Value::Integer(7)]).collect(),
+        _ => ["30 ms", "31 s", "1 ms", "700 B"]
+            .into_iter()
+            .map(Value::from)
+            .chain([Value::Integer(7)])
+            .collect(),
     }
 }
 

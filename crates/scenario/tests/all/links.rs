@@ -294,6 +294,7 @@ fn errors_name_the_file_and_the_line() {
 const PARTS: &[&[u8]] = &[
     b"time_s,rate_bps\n",
     b"time_s,rate_bps,delay_s\n",
+    b"time_s,loss\n",
     b"1",
     b"2\n",
     b",",

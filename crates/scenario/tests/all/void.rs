@@ -53,6 +53,9 @@ const EXCUSED: &[Excuse] = &[
     ("cake", "aqm.layer", "", "a packet to which nothing is added has the bytes that it has"),
     ("cake", "aqm.mpu", "alone", "no packet of the runs is shorter"),
     ("cake", "aqm.hash_key", "", "so few flows seldom share a queue"),
+    ("cake", "aqm.statistics", "", "they tell, and decide nothing"),
+    ("cake", "aqm.ack_filter", "", "no acknowledgments of the runs go over that link"),
+    ("cake", "aqm.wash", "", "no packet of the runs has a DSCP"),
     ("cobalt", "aqm.p_dec", "aqm.interval", COURSE),
     ("codel", "aqm.on_empty", "alone", COURSE),
     ("codel", "aqm.mtu", "aqm.interval", COURSE),
@@ -699,7 +702,40 @@ const OF_LINK: &[(&str, &[&str])] = &[
     ("delay", &["\"30 ms\""]),
     ("buffer", &["\"20 packets\"", "\"200 packets\""]),
     ("ecn", &["true", "false"]),
-    ("loss", &["0.02"]),
+    ("loss", &["0.02", "{ mean = 0.02, burst = 3 }"]),
+    ("jitter", &["{ size = \"5 ms\" }", "{ size = \"5 ms\", reorder = true }"]),
+    ("duplicate", &["0.05"]),
+    (
+        "handovers",
+        &[
+            "{ every = \"1 s\", delay = { uniform = [\"0 ms\", \"15 ms\"] } }",
+            "{ every = \"1 s\", first = \"400 ms\", outage = \"100 ms\" }",
+        ],
+    ),
+    ("shaper", &["{ rate = \"2 Mbit/s\", burst = \"3 kB\" }", "{ rate = \"9 Mbit/s\", burst = \"3 kB\" }"]),
+    (
+        "classes",
+        &[
+            "[{ name = \"first\", match = { group = \"there\" } }, { name = \"rest\", priority = 1 }]",
+            "[{ name = \"first\", rate = \"3 Mbit/s\", match = { group = \"there\" } }, { name = \"rest\" }]",
+        ],
+    ),
+    (
+        "cell",
+        &[
+            "{ users = [{ name = \"first\", match = { group = \"there\" } }, { name = \"rest\" }] }",
+            "{ scheduler = \"max-rate\", users = [{ name = \"first\", rate = \"3 Mbit/s\", match = { group = \"there\" } }, { \
+             name = \"rest\" }] }",
+        ],
+    ),
+    (
+        "wifi",
+        &[
+            "{ stations = [{ name = \"all\", rate = \"4 Mbit/s\" }] }",
+            "{ queues = \"one\", stations = [{ name = \"all\", rate = \"4 Mbit/s\" }] }",
+            "{ standard = \"802.11a\", stations = [{ name = \"all\", rate = \"4 Mbit/s\" }] }",
+        ],
+    ),
     ("access_rate", &["\"20 Mbit/s\"", "\"3 Mbit/s\"", "\"none\""]),
     ("changes", &["[[\"1 s\", \"1 Mbit/s\"]]"]),
     ("reverse.aqm", &["{ algorithm = \"fq-codel\" }", "{ algorithm = \"sfq\" }", "\"same\""]),
@@ -708,6 +744,20 @@ const OF_LINK: &[(&str, &[&str])] = &[
     ("reverse.delay", &["\"30 ms\""]),
     ("reverse.ecn", &["true", "false"]),
     ("reverse.loss", &["0.05"]),
+    ("reverse.jitter", &["{ size = \"3 ms\" }"]),
+    ("reverse.duplicate", &["0.1"]),
+    ("reverse.handovers", &["{ every = \"1 s\", outage = { uniform = [\"50 ms\", \"200 ms\"] } }"]),
+    ("reverse.shaper", &["{ rate = \"500 kbit/s\", burst = \"3 kB\" }"]),
+    (
+        "reverse.classes",
+        &["[{ name = \"first\", match = { group = \"back\" } }, { name = \"rest\", priority = 1 }]"],
+    ),
+    (
+        "reverse.cell",
+        &[
+            "{ interval = \"20 ms\", users = [{ name = \"first\", match = { group = \"back\" } }, { name = \"rest\" }] }",
+        ],
+    ),
     ("reverse.changes", &["[[\"1 s\", \"200 kbit/s\"]]"]),
 ];
 

@@ -36,6 +36,9 @@ use crate::{Control, Error};
 /// Flows from which on prefetching pays, and parts that other cores can take further.
 const MANY_FLOWS: usize = 5000;
 
+/// A run in a browser has one core, so that its module has no code for several.
+const ONE_CORE: bool = cfg!(target_family = "wasm");
+
 /// All flows, one after the other.
 impl Ahead for Part<Net> {
     #[inline]
@@ -142,6 +145,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let number = network.flows.len();
     let many = number >= MANY_FLOWS;
     let parts = control.parts.unwrap_or(if many { PARTS } else { 1 }).clamp(1, number.max(1));
+    let parts = if ONE_CORE { 1 } else { parts };
     let mut shift = number.div_ceil(parts).next_power_of_two().trailing_zeros();
     // The connections of one client's pages are in one part.
     let apart = |shift: u32| {
@@ -196,6 +200,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             let (net, rest) = all.finish();
             (net, vec![rest])
         }
+        Err(_) if ONE_CORE => unreachable!("there is one part"),
         Err(crowds) => {
             // Whoever asks for parts wants them used, even in a small network.
             let chunk = if control.parts.is_some() { 8 } else { CHUNK };

@@ -234,9 +234,17 @@ impl<A: Aqm + Send, O: Observer + Send> ArrivalQueue for LindleyQueue<A, O> {
                 Admission::Queued => false,
             };
             let free = self.wire.start(now);
-            let Flight { start: starts, arrives, lost } = match self.wire.transmit_usual(free, pkt.bytes()) {
-                Some(arrives) => Flight { start: free, arrives, lost: false },
-                None => self.transmit_any(free, pkt.bytes()),
+            let usual = self.wire.transmit_usual(free, pkt.bytes());
+            let Flight { start: starts, arrives, lost, .. } = match usual {
+                Some(arrives) => Flight { start: free, arrives, lost: false, copied: false },
+                None => {
+                    let flight = self.transmit_any(free, pkt.bytes());
+                    if flight.copied {
+                        // It moves on below.
+                        gone.copied.push((flight.start, moving.len()));
+                    }
+                    flight
+                }
             };
             let packet = Departure { arrived: now, class, lane: 0, bytes: pkt.bytes(), marked, lost };
             self.idle_told = false;

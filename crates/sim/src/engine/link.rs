@@ -7,6 +7,7 @@ use quell_units::BitRate;
 
 use super::lindley::{ArrivalQueue, LindleyQueue};
 use super::service::{HeadQueue, HostsOfFlows, ServedLink};
+use super::waiting::Waiting;
 use super::{queue_parts, recorder};
 use crate::control::Control;
 use crate::network::{Network, Schedule};
@@ -21,7 +22,7 @@ pub(super) enum Link {
     Plain(Wire),
     /// Its queue decides on arrival.
     Arrival(Box<dyn ArrivalQueue>),
-    /// Its departures are decided: it is served whenever the wire is free.
+    /// Its departures are decided, or it has a shaper, classes, a cell or a channel: it is served whenever the wire is free.
     Head(Box<dyn HeadQueue>),
 }
 
@@ -38,11 +39,18 @@ impl Link {
         let recorder = recorder(network, i, control);
         let spec = &mut network.links[i];
         let wire = Wire::new(spec, network.seed, i as u32);
+        if spec.is_served_by_dispatch() {
+            // Links of these kinds are one type: dispatch is little beside what they do.
+            let rate = spec.transmitter();
+            let queue = Waiting::of(spec, network.seed, i);
+            let observer = Tapped::new(recorder, taps);
+            return Link::Head(Box::new(ServedLink::new(queue, &rate, wire, observer, hosts.clone())));
+        }
         if spec.queue.is_none() && recorder.is_none() {
             return Link::Plain(wire);
         }
         let rng = network.seed.indexed_stream("link.aqm", i as u64);
-        let (algorithm, limit, marks) = queue_parts(spec.queue.take());
+        let (algorithm, limit, marks) = queue_parts(spec.queue.take().map(|queue| *queue));
         let build = Builder { bits, wire, rng, limit, marks, rate: &spec.rate, hosts };
         match (algorithm, recorder) {
             (Algorithm::Aqm(AnyAqm::DropTail(aqm)), None) => build.arrival(aqm, ()),

@@ -14,6 +14,7 @@ mod ring;
 mod service;
 mod split;
 mod tree;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -48,6 +49,17 @@ impl Ends {
         let observed = |link: &LinkId| network.links.get(link.0 as usize).is_some_and(|l| l.observe);
         if let Some(LinkId(link)) = control.logged.iter().find(|link| !observed(link)) {
             return Err(Error::Invalid(format!("link {link} is not observed, so it has no log")));
+        }
+        // A trace gives each packet a name in the place of what an acknowledgment says, of which the filter would know
+        // nothing.
+        if control.trace.as_ref().is_some_and(|trace| !trace.packets.is_none() && !trace.links.is_none())
+            && let Some(filter) = network.links.iter().find(|link| link.filters())
+        {
+            return Err(Error::Invalid(format!(
+                "{}: its queue filters acknowledgments, so packets cannot be traced: trace senders alone, or leave \
+                 ack_filter out",
+                filter.name
+            )));
         }
         let tracer = control.trace.as_ref().map(|_| Arc::<Tracer>::default());
         if let Some(TraceRequest { links: Chosen::These(links), .. }) = &control.trace
@@ -181,7 +193,7 @@ fn taps(control: &Control, tracer: Option<&Arc<Tracer>>, spec: &LinkSpec, link: 
 }
 
 /// A queue's algorithm, limit and whether it marks; an unlimited drop-tail queue for none.
-fn queue_parts(spec: Option<Box<QueueSpec>>) -> (AnyAlgorithm, Limit, bool) {
+fn queue_parts(spec: Option<QueueSpec>) -> (AnyAlgorithm, Limit, bool) {
     match spec {
         Some(q) => (q.algorithm, Limit::of(q.buffer), q.ecn),
         None => (AnyAqm::DropTail(DropTail).into(), Limit::Packets(u32::MAX), false),

@@ -12,7 +12,7 @@ pub(super) struct Moving {
     pub hop: u32,
 }
 
-/// Packets that go no further.
+/// Packets that go no further, and those that are more from here on.
 pub(super) struct Gone {
     /// Those that a queue dropped.
     pub dropped: Vec<Pkt>,
@@ -20,14 +20,19 @@ pub(super) struct Gone {
     pub lost: Vec<(Time, Pkt)>,
     /// Those on their way beyond the end of the run.
     pub late: Vec<Pkt>,
+    /// Packets that also move on, and of which a wire makes copies: when their transmission begins, and their places
+    /// among those that move, in order. Packets can be alike in all that they say, so that nothing else tells them apart.
+    pub copied: Vec<(Time, usize)>,
 }
 
 impl Gone {
     /// An empty list, with room for `n` of each kind.
     pub fn with_capacity(n: usize) -> Self {
-        Gone { dropped: Vec::with_capacity(n), lost: Vec::with_capacity(n), late: Vec::with_capacity(n) }
+        let (dropped, lost, late) = (Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n));
+        Gone { dropped, lost, late, copied: Vec::new() }
     }
 
+    /// Says whether all packets go on.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.dropped.len() + self.lost.len() + self.late.len() == 0

@@ -124,6 +124,9 @@ impl Net {
                     if flight.lost {
                         gone.lost.push((flight.start, pkt));
                     } else {
+                        if flight.copied {
+                            gone.copied.push((flight.start, moving.len()));
+                        }
                         moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 });
                     }
                 }
@@ -186,15 +189,13 @@ const LONGEST_ROUND: u64 = 1 << 30;
 /// Finds the least times from other nodes, and from the timers of flows, to each node. Delays
 /// alone: that transmissions take time makes it a little longer.
 pub(super) fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
-    let least = |link: &LinkSpec| link.delay.values().min().map_or(0, |d| d.nanos().min(NEVER / 1024));
+    let least = |link: &LinkSpec| link.least_delay().nanos().min(NEVER / 1024);
     let delays: Vec<u64> = network.links.iter().map(least).collect();
     let delay = |link: &LinkId| delays[link.0 as usize];
     for (flow, spec) in network.flows.iter().enumerate() {
         // A source of UDP, or of a trace, hears nothing: no arrival causes what its timer does.
         let (hears, timer_back) = match &spec.traffic {
-            Traffic::Tcp { tcp, app } => {
-                (true, tcp.delayed_ack.is_some() || tcp.sack_delay.is_some() || app.asks())
-            }
+            Traffic::Tcp { tcp, app } => (true, tcp.acknowledges_later() || app.asks()),
             Traffic::Udp(_) | Traffic::Trace(_) => (false, false),
         };
         let (mut since_stop, mut since_timer) = (NEVER, NEVER);

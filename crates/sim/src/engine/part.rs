@@ -127,9 +127,14 @@ impl<B: Beyond> Ways<B> {
             Some(arrives) => arrives,
             None if !step.wired => at,
             None => {
-                let Flight { start, arrives, lost } = step.wire.transmit_any(start, pkt.bytes());
+                let Flight { start, arrives, lost, copied } = step.wire.transmit_any(start, pkt.bytes());
                 if lost {
                     self.gone.lost.push((start, pkt));
+                    return None;
+                }
+                if copied {
+                    let to = step.to;
+                    self.arrive_twice(start, Moving { at: arrives, pkt, hop }, to);
                     return None;
                 }
                 arrives
@@ -146,6 +151,50 @@ impl<B: Beyond> Ways<B> {
             self.moving.push(Moving { at: now, pkt, hop: hop + 1 });
         }
         None
+    }
+
+    /// A packet that a private link copies, from `start` on, arrives twice at the stop behind that link.
+    #[cold]
+    #[inline(never)]
+    fn arrive_twice(&mut self, start: Time, Moving { at, mut pkt, hop }: Moving, node: u32) {
+        let key = Key::new(at, hop as usize, self.bits);
+        for _ in 0..1 + self.copies(start, &mut pkt) {
+            if at >= self.end {
+                self.gone.late.push(pkt);
+            } else {
+                let stops = self.beyond.arrives(node, at, key, pkt);
+                debug_assert!(stops, "packets stop behind a link that copies them");
+            }
+        }
+    }
+
+    /// The number of copies that a wire makes of a packet from `start` on: one, unless that cannot be seen any more.
+    fn copies(&mut self, start: Time, pkt: &mut Pkt) -> u64 {
+        let copies = u64::from(start < self.end);
+        if copies > 0 {
+            self.sacks.share(pkt);
+        }
+        self.count.duplicated += copies;
+        copies
+    }
+
+    /// Puts the copies that a merging link makes behind the packets that move.
+    #[cold]
+    #[inline(never)]
+    fn make_copies(&mut self) {
+        let mut copied = std::mem::take(&mut self.gone.copied);
+        let mut before = 0;
+        for (start, place) in copied.drain(..) {
+            let place = place + before;
+            let mut moving = self.moving[place];
+            if self.copies(start, &mut moving.pkt) > 0 {
+                // It may have got an entry, which the copy has too.
+                self.moving[place] = moving;
+                self.moving.insert(place, moving);
+                before += 1;
+            }
+        }
+        self.gone.copied = copied;
     }
 
     /// Packets have passed the relay: each goes on with its next hop, or has reached its other end.
@@ -274,6 +323,9 @@ impl<B: Beyond> Part<B> {
     /// Takes all packets that move to their next stops; those that reach their other ends without
     /// one are delivered, and what that sends moves as well.
     pub fn settle(&mut self) {
+        if !self.ways.gone.copied.is_empty() {
+            self.ways.make_copies();
+        }
         while !self.ways.moving.is_empty() || !self.ways.arrived.is_empty() {
             self.forward();
             self.deliver();

@@ -4,11 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline};
-use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
-use super::service::{Left, Queued, ServedLink, hosts_of_flows};
+use super::service::{Left, ServedLink, hosts_of_flows};
+use super::waiting::Waiting;
 use super::{CHECK_EVERY, Ends, outcome, recorder, report, taps};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
@@ -44,7 +43,7 @@ enum Event {
 type Scheduled = Reverse<((Time, Rank, u32, u64), Event)>;
 
 /// A link of any algorithm, observed or not.
-type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Tapped>;
+type Link = ServedLink<Waiting<u32>, Tapped>;
 
 struct Net {
     plan: Plan,
@@ -166,6 +165,11 @@ impl Net {
                 }
                 Left::Sent(_, mut pkt, flight) => {
                     pkt.set_hop(pkt.hop() + 1);
+                    if flight.copied {
+                        self.count.duplicated += 1;
+                        self.sacks.share(&mut pkt);
+                        self.go_on(flight.arrives, pkt);
+                    }
                     self.go_on(flight.arrives, pkt);
                 }
             }
@@ -190,14 +194,13 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         flow.asks_host().then(|| Wire::new(&network.links[link as usize], seed, link))
     });
     let access = access.collect();
-    let links = network.links.into_iter().zip(recorders).enumerate().map(|(i, (spec, recorder))| {
+    let links = network.links.into_iter().zip(recorders).enumerate().map(|(i, (mut spec, recorder))| {
         let wire = Wire::new(&spec, seed, i as u32);
-        let rng = seed.indexed_stream("link.aqm", i as u64);
         let taps = taps(control, ends.tracer.as_ref(), &spec, i);
-        let (algorithm, limit, ecn) = super::queue_parts(spec.queue);
-        let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
+        let rate = spec.transmitter();
+        let queue = Waiting::of(&mut spec, seed, i);
         let observer = Tapped::new(recorder, taps);
-        ServedLink::new(queue, &spec.rate, wire, observer, hosts.clone())
+        ServedLink::new(queue, &rate, wire, observer, hosts.clone())
     });
     let links: Vec<_> = links.collect();
     let mut net = Net {

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use quell_aqm::{Ecn, FlowId, Hosts, Transport};
-use quell_queue::{Admission, DropPoint, Dropped, Host, Line, Packet, Qdisc, Sent};
+use quell_aqm::{Acknowledgment, Ecn, FlowId, Hosts, Transport};
+use quell_queue::{Admission, DropPoint, Dropped, Host, Line, Packet, Qdisc, Sent, ToCome};
 use quell_units::{BitRate, Bytes, Time};
 
 use super::inbox::Entry;
 use super::moving::{Gone, Moving};
-use crate::network::{Network, Schedule, ToCome};
+use crate::network::{Network, Schedule};
 use crate::observe::{Departure, EarlyEnd, Observer};
 use crate::outcome::LinkOutcome;
 use crate::packet::Pkt;
@@ -27,6 +27,20 @@ pub(super) struct Queued<T> {
     /// The lane of the discipline, if it has a name; else the largest number.
     lane: u8,
     ticket: T,
+}
+
+impl<T> Queued<T> {
+    /// The number of its flow in the network.
+    #[inline]
+    pub fn number_of_flow(&self) -> u32 {
+        self.pkt.flow()
+    }
+
+    /// Says whether it goes back to its flow's sender.
+    #[inline]
+    pub fn is_ack(&self) -> bool {
+        self.pkt.is_ack()
+    }
 }
 
 impl<T> Packet for Queued<T> {
@@ -52,6 +66,12 @@ impl<T> Packet for Queued<T> {
     }
     fn dscp(&self) -> u8 {
         Packet::dscp(&self.pkt)
+    }
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        self.pkt.acknowledgment()
+    }
+    fn wash(&mut self) {
+        Packet::wash(&mut self.pkt);
     }
     fn hosts(&self) -> Hosts {
         self.hosts
@@ -256,10 +276,25 @@ impl Way for Onward<'_> {
     fn take(&mut self, left: Left) {
         match left {
             Left::Dropped(pkt) => self.gone.dropped.push(pkt),
-            Left::Sent(_, pkt, flight) if flight.lost => self.gone.lost.push((flight.start, pkt)),
+            Left::Sent(hop, pkt, flight) if flight.lost | flight.copied => {
+                self.take_impaired(Moving { at: flight.arrives, pkt, hop: hop + 1 }, flight);
+            }
             Left::Sent(hop, pkt, flight) => {
                 self.moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 });
             }
+        }
+    }
+}
+
+impl Onward<'_> {
+    /// Takes a packet that the wire loses or copies.
+    #[cold]
+    fn take_impaired(&mut self, moving: Moving, flight: Flight) {
+        if flight.lost {
+            self.gone.lost.push((flight.start, moving.pkt));
+        } else {
+            self.gone.copied.push((flight.start, self.moving.len()));
+            self.moving.push(moving);
         }
     }
 }

@@ -276,7 +276,14 @@ impl Split<'_, '_> {
         let Split { shares, shift, moving, gone, .. } = self;
         let shift = *shift;
         let of = |pkt: &Pkt| (pkt.flow() >> shift) as usize;
-        moving.iter().for_each(|packet| shares[of(&packet.pkt)].moving.push(*packet));
+        let mut from = 0;
+        for (start, place) in gone.copied.drain(..) {
+            moving[from..place].iter().for_each(|packet| shares[of(&packet.pkt)].moving.push(*packet));
+            from = place;
+            let share = &mut shares[of(&moving[place].pkt)];
+            share.gone.copied.push((start, share.moving.len()));
+        }
+        moving[from..].iter().for_each(|packet| shares[of(&packet.pkt)].moving.push(*packet));
         moving.clear();
         gone.dropped.drain(..).for_each(|pkt| shares[of(&pkt)].gone.dropped.push(pkt));
         gone.lost.drain(..).for_each(|(start, pkt)| shares[of(&pkt)].gone.lost.push((start, pkt)));

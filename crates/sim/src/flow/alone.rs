@@ -1,5 +1,6 @@
 //! The times that transfers take alone: the same connection makes the same transfers over the same links, with the same
-//! pauses between them, and nothing else is there. No queue drops, marks or ends, and no wire loses.
+//! pauses between them, and nothing else is there. No queue drops, marks or ends, and no wire loses. Shapers hold packets
+//! back as ever; classes do not, and a cell is a link with the rate of the user.
 //!
 //! It is a run and not a formula: it has the sender's own slow start, pacing and acknowledgments, whatever the sender is,
 //! so that a transfer that meets nothing takes exactly as long. Connections with a history have it here too.
@@ -8,12 +9,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use quell_aqm::Seed;
-use quell_units::{Duration, Time};
+use quell_queue::{Bucket, Shaper};
+use quell_units::{BitRate, Bytes, Duration, LinkLayer, Time};
 
 use super::dialog::Exchange;
 use super::host::{Direction, Host};
 use super::tcp::{Group, Wanted};
-use crate::network::{App, Connection, FlowSpec, LinkId, LinkSpec, Network, Traffic};
+use crate::network::{App, Connection, FlowSpec, Impairments, LinkId, LinkSpec, Network, Schedule, Traffic};
 use crate::outcome::Transfer;
 use crate::packet::{Pkt, SackTable};
 use crate::wire::Wire;
@@ -31,6 +33,8 @@ pub(crate) struct Alone {
 struct Maker {
     cfg: Arc<Group>,
     ways: [Vec<LinkId>; 2],
+    /// The rates of its channels where it is the user of a cell.
+    channels: Vec<(LinkId, Schedule<BitRate>)>,
     dscp: u8,
     connection: Connection,
     asked: bool,
@@ -50,9 +54,15 @@ impl Alone {
         if self.links.is_empty() {
             self.links = network.links.iter().map(without_queue).collect();
         }
+        let channel = |id: &LinkId| {
+            let cell = network.links.get(id.0 as usize)?.cell.as_ref()?;
+            let user = cell.users.get(cell.classifier.of(number, flow.dscp))?;
+            Some((*id, user.rate.clone()))
+        };
         let maker = Maker {
             cfg: Arc::clone(cfg),
             ways: [flow.forward.clone(), flow.reverse.clone()],
+            channels: flow.forward.iter().chain(&flow.reverse).filter_map(channel).collect(),
             dscp: flow.dscp,
             connection,
             asked: matches!(&flow.traffic, Traffic::Tcp { app, .. } if app.asks()),
@@ -134,7 +144,11 @@ fn without_queue(spec: &LinkSpec) -> LinkSpec {
         rate: spec.rate.clone(),
         delay: spec.delay.clone(),
         queue: None,
-        loss: 0.0,
+        tree: None,
+        shaper: spec.shaper.clone(),
+        cell: None,
+        wifi: None,
+        impairments: Impairments::default(),
         observe: false,
     }
 }
@@ -207,7 +221,7 @@ impl Line {
 
 /// The links of a flow, there and back, with nothing else on them.
 struct Path {
-    wires: [Vec<Wire>; 2],
+    wires: [Vec<Way>; 2],
     /// The packets that will arrive, in the order of time.
     on_way: [VecDeque<(Time, Pkt)>; 2],
     sacks: SackTable,
@@ -222,32 +236,80 @@ struct Path {
 
 impl Path {
     fn new(alone: &Alone, maker: &Maker) -> Self {
-        let specs = |way: usize| maker.ways[way].iter().filter_map(|link| alone.links.get(link.0 as usize));
+        let spec = |id: &LinkId| {
+            let mut spec = without_queue(alone.links.get(id.0 as usize)?);
+            let own = maker.channels.iter().find(|(link, _)| link == id);
+            own.into_iter().for_each(|(_, rate)| spec.rate.clone_from(rate));
+            Some(spec)
+        };
+        let specs = |way: usize| maker.ways[way].iter().filter_map(spec);
         let is_constant = |spec: &LinkSpec| spec.rate.is_constant() && spec.delay.is_constant();
         Path {
-            // Nothing is drawn, as nothing is lost.
-            wires: [0, 1].map(|way| specs(way).map(|spec| Wire::new(spec, Seed(0), 0)).collect()),
+            wires: [0, 1].map(|way| specs(way).map(|spec| Way::new(&spec)).collect()),
             on_way: Default::default(),
             sacks: SackTable::default(),
             ahead: Duration::ZERO,
             heard: None,
             end: alone.end,
-            constant: specs(0).chain(specs(1)).all(is_constant),
+            constant: specs(0).chain(specs(1)).all(|spec| is_constant(&spec)),
         }
     }
 
-    /// Takes away what is on its way over a connection that is over.
+    /// Takes away what is on its way over a connection that is over. Buckets are full again.
     fn clear(&mut self) {
+        self.wires.iter_mut().flatten().for_each(|way| way.buckets.clone_from(&way.full));
         self.on_way.iter_mut().for_each(VecDeque::clear);
         self.sacks = SackTable::default();
     }
 }
 
+/// A link, and the token buckets before it.
+struct Way {
+    wire: Wire,
+    buckets: Vec<Bucket>,
+    full: Vec<Bucket>,
+}
+
+impl Way {
+    fn new(spec: &LinkSpec) -> Self {
+        let full = spec.shaper.as_deref().map(buckets).unwrap_or_default();
+        // Nothing is drawn, as nothing is lost.
+        Way { wire: Wire::new(spec, Seed(0), 0), buckets: full.clone(), full }
+    }
+
+    /// The time at which a packet that comes at `at` is at the other end; none if a bucket can never send it.
+    fn passes(&mut self, at: Time, pkt: Pkt) -> Option<Time> {
+        let bytes = Bytes::new(u64::from(pkt.bytes()));
+        let mut start = self.wire.start(at);
+        if !self.buckets.is_empty() {
+            if !self.buckets.iter().all(|bucket| bucket.holds(bytes)) {
+                return None;
+            }
+            let tokens = self.buckets.iter().map(|bucket| bucket.earliest(start, bytes)).max();
+            start = self.wire.start(tokens.unwrap_or(start));
+            self.buckets.iter_mut().for_each(|bucket| bucket.take(start, bytes));
+        }
+        Some(self.wire.transmit(start, pkt.bytes()).arrives)
+    }
+}
+
+/// The full buckets of a shaper.
+fn buckets(shaper: &Shaper) -> Vec<Bucket> {
+    let peak = shaper.peak.map(|peak| (LinkLayer { rate: peak.rate, ..shaper.rate }, peak.mtu));
+    std::iter::once((shaper.rate, shaper.burst))
+        .chain(peak)
+        .map(|(layer, burst)| Bucket::new(layer, burst))
+        .collect()
+}
+
 impl Host for Path {
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction) {
         let mut at = now + self.ahead;
-        for wire in &mut self.wires[direction as usize] {
-            at = wire.transmit(wire.start(at), pkt.bytes()).arrives;
+        for way in &mut self.wires[direction as usize] {
+            match way.passes(at, pkt) {
+                Some(arrives) => at = arrives,
+                None => return,
+            }
         }
         let at = Time::ZERO + at.since(Time::ZERO + self.ahead);
         // A delay that falls lets packets pass others.
@@ -256,7 +318,7 @@ impl Host for Path {
         queue.insert(place, (at, pkt));
     }
     fn leaves(&self, _: Pkt) -> Time {
-        let free = self.wires[0].first().map_or(Time::ZERO, |wire| wire.busy_until);
+        let free = self.wires[0].first().map_or(Time::ZERO, |way| way.wire.busy_until);
         Time::ZERO + free.since(Time::ZERO + self.ahead)
     }
     fn sacks(&mut self) -> &mut SackTable {

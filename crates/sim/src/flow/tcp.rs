@@ -309,10 +309,14 @@ impl TcpFlow {
 
     #[inline]
     pub fn advance_receiver(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        let due = self.receiver.deadline();
-        if due <= now && due != Time::MAX {
-            self.receiver.on_timer();
-            self.acknowledge(cfg, due, false, host);
+        loop {
+            let due = self.receiver.deadline();
+            if due > now || due == Time::MAX {
+                return;
+            }
+            if self.receiver.on_timer(&cfg.tcp, due) {
+                self.acknowledge(cfg, due, false, host);
+            }
         }
     }
 
@@ -529,7 +533,7 @@ impl TcpFlow {
     }
 
     fn acknowledge(&mut self, cfg: &Group, now: Time, syn: bool, host: &mut impl Host) {
-        let owed = self.receiver.acknowledgment(syn);
+        let owed = self.receiver.acknowledgment();
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
         ack.set_ece(owed.ece);
         if syn {

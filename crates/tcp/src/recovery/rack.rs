@@ -40,6 +40,9 @@ pub(crate) const ENTRY: Entry = Entry {
          retransmission, the window, ssthresh and CUBIC's state are restored, unless the window is larger by then (RFC \
          9438 section 4.9.2). This also applies after timeouts, and BBR restores its model. It takes one round trip \
          longer than with timestamps (RFC 3522), and the window comes back at once.",
+        "A packet that came twice counts only if it was retransmitted, once for each time (RFC 3708 section 3). Others \
+         were copied by the network. Linux compares numbers instead: once more packets came twice than it has \
+         retransmitted, it believes none.",
         "With eifel, an acknowledgment that advances says whether the first packet it newly acknowledges arrived from \
          its first transmission or a later one, as the echo of a timestamp would. After a timeout, the first such \
          acknowledgment undoes it (RFC 3522; RFC 4015 step DT.2 to SPR.2 without new timer values), and a second one \
@@ -166,6 +169,10 @@ pub(crate) struct Rack {
     multiple: u32,
     persist: u32,
     round: Option<u32>,
+    /// The packets that were retransmitted since the recovery before the last one began, once for each time, of which
+    /// the receiver has not said that they came twice; and the first packet of the last recovery.
+    resent: Vec<u32>,
+    recovered_from: u32,
     /// The time at which packets may be lost without a further acknowledgment.
     pub due: Time,
     pub tlp: Tlp,
@@ -258,6 +265,8 @@ impl Rack {
             multiple: 1,
             persist: 0,
             round: None,
+            resent: Vec::new(),
+            recovered_from: 0,
             due: Time::MAX,
             tlp: Tlp::new(),
         }
@@ -267,9 +276,11 @@ impl Rack {
     pub fn clear(&mut self) {
         let mut packets = core::mem::replace(&mut self.packets, Ring::new());
         let mut lost = core::mem::take(&mut self.lost);
+        let mut resent = core::mem::take(&mut self.resent);
         packets.clear();
         lost.clear();
-        *self = Rack { packets, lost, ..Rack::new() };
+        resent.clear();
+        *self = Rack { packets, lost, resent, ..Rack::new() };
     }
 
     fn packet(&mut self, seq: u32) -> &mut Packet {
@@ -437,6 +448,7 @@ impl Rack {
 
     #[inline(never)]
     fn sent_again(&mut self, seq: u32, now: Time) {
+        self.resent.push(seq);
         if self.packet(seq).state == State::Flying {
             self.unlink(seq);
         }
@@ -555,14 +567,26 @@ impl Rack {
         Some(Delivery { rtt, again })
     }
 
-    /// An acknowledgment of all below `una` says that a packet came twice, while those below `next` had been sent:
-    /// once in a round trip the reordering window grows (section 6.2 step 4).
-    pub fn on_duplicate(&mut self, una: u32, next: u32) {
+    /// A recovery begins, with `una` as the first packet that is outstanding.
+    pub fn begin_recovery(&mut self, una: u32) {
+        let before = core::mem::replace(&mut self.recovered_from, una);
+        self.resent.retain(|seq| *seq >= before);
+    }
+
+    /// An acknowledgment of all below `una` says that the packet `seq` came twice, while those below `next` had been
+    /// sent: once in a round trip the reordering window grows (section 6.2 step 4).
+    ///
+    /// Returns whether that is news of a retransmission. Otherwise, the network has copied the packet (RFC 3708 section
+    /// 3).
+    pub fn on_duplicate(&mut self, seq: u32, una: u32, next: u32) -> bool {
+        let Some(at) = self.resent.iter().position(|resent| *resent == seq) else { return false };
+        self.resent.swap_remove(at);
         if self.round.is_none_or(|end| una >= end) {
             self.round = Some(next);
             self.multiple += 1;
             self.persist = PERSIST;
         }
+        true
     }
 
     /// A recovery ends in which nothing came twice (section 6.2 step 4).
@@ -765,11 +789,17 @@ mod tests {
             r.due
         };
         assert_eq!(due(&mut r), ms(103 + 25));
+        // A copy of the network's making says nothing.
+        assert!(!r.on_duplicate(1, 2, 11));
+        assert_eq!(due(&mut r), ms(103 + 25));
+        r.resent.extend([1, 2, 3]);
         // Once in a round trip.
-        r.on_duplicate(1, 11);
-        r.on_duplicate(10, 12);
+        assert!(r.on_duplicate(1, 2, 11));
+        assert!(r.on_duplicate(2, 10, 12));
         assert_eq!(due(&mut r), ms(103 + 50));
-        r.on_duplicate(11, 12);
+        assert!(r.on_duplicate(3, 11, 12));
+        // Each retransmission comes twice once.
+        assert!(!r.on_duplicate(3, 12, 13));
         assert_eq!(due(&mut r), ms(103 + 75));
         (0..15).for_each(|_| r.on_recovered());
         assert_eq!(due(&mut r), ms(103 + 75));

@@ -64,7 +64,10 @@ impl Sender {
     pub(super) fn remember(&mut self, cause: Cause) {
         let goes_on = self.repairs();
         let Repair::Rack(by_time) = &mut self.repair else { return };
-        let rack = &by_time.rack;
+        let rack = &mut by_time.rack;
+        if !goes_on {
+            rack.begin_recovery(self.una);
+        }
         if cause == Cause::Echo {
             // What a mark has taken stays taken.
             by_time.undo = None;
@@ -88,7 +91,9 @@ impl Sender {
     /// (RFC 3708 section 3), and the window is what it was, unless it has grown beyond that (RFC 9438 section 4.9.2).
     fn on_duplicate(&mut self, seq: u32) {
         let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
-        by_time.rack.on_duplicate(self.una, self.max);
+        if !by_time.rack.on_duplicate(seq, self.una, self.max) {
+            return;
+        }
         modern.control.on_duplicate();
         let Some(undo) = &mut by_time.undo else { return };
         if undo.needed == 0 || !(undo.from..undo.end).contains(&seq) {
@@ -718,6 +723,26 @@ mod tests {
             assert_eq!((did, sent[0]), (RECOVERS, max));
             assert!(s.window.ssthresh < 8.0);
         }
+    }
+
+    #[test]
+    fn copies_that_the_network_makes_give_nothing_back() {
+        // 1 is lost and sent again, and then packets that were sent once come twice: one in recovery, one after it.
+        let (cfg, mut s) = flying(u32::MAX);
+        ack(&cfg, &mut s, 100, 1, &[(2, 4)]);
+        assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]), (RECOVERS, [1].to_vec()));
+        let reduced = s.window.ssthresh;
+        let mut report = Report { duplicate: Some(3), ..Default::default() };
+        report.blocks.push((2, 5));
+        s.on_report(&cfg, ms(103), 1, false, &report);
+        assert_eq!((s.phase, s.window.ssthresh), (Phase::Recovery, reduced));
+        ack(&cfg, &mut s, 110, 5, &[]);
+        twice(&cfg, &mut s, 111, 5, 4);
+        assert_eq!((s.phase, s.window.ssthresh), (Phase::Recovery, reduced));
+        // However many copies came before, the one that was sent again says that nothing was lost.
+        twice(&cfg, &mut s, 112, 5, 1);
+        assert_eq!(s.phase, Phase::Open);
+        assert!(s.window.ssthresh > reduced);
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Sender {
         self.modern.as_ref().is_some_and(|modern| {
             let known = &modern.gauges.marks;
             let delivered = if cfg.recovery.is_selective() { newly } else { known.would_deliver(newly) };
-            known.news(cfg.feedback, marks, delivered) == 0
+            known.news(cfg.feedback, marks, cfg.covered_by_ace(delivered)) == 0
         })
     }
 

@@ -202,7 +202,7 @@ impl Path {
                     if !path.together.is_zero() {
                         at = Time::from_nanos(at.nanos().next_multiple_of(path.together.nanos()));
                     }
-                    let next = r.acknowledgment(false).next;
+                    let next = r.acknowledgment().next;
                     expect(&mut events, at, Event::Ack(next, r.report(&cfg)));
                 }
                 Some((_, Event::Ack(next, report))) => {

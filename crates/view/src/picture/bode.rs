@@ -12,6 +12,8 @@ const GAP: f64 = 18.0;
 const LEAST_PHASE: f64 = -360.0;
 /// Gains beyond this are not told apart.
 const MOST_GAIN: f64 = 100.0;
+/// Degrees beyond which a phase does not widen the diagram, whatever it is: a computation went wrong.
+const MOST_PHASE: f64 = 1e6;
 
 /// A crossing of the gain of one or of the phase of -180 degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,9 +79,10 @@ pub fn bode(sheet: &Sheet<'_>, responses: &[Response<'_>]) -> String {
     let top = top + HEIGHT + GAP;
     let marked = responses.iter().flat_map(|r| {
         let crossings = [r.crossover, r.phase_crossover];
-        crossings.into_iter().flatten().filter_map(|c| r.at(&r.phase, c.frequency))
+        let phases = crossings.into_iter().flatten().filter_map(|c| r.at(&r.phase, c.frequency));
+        phases.map(|p| p.clamp(-MOST_PHASE, MOST_PHASE))
     });
-    let phases = responses.iter().flat_map(|r| &r.phase).map(|p| p.max(LEAST_PHASE));
+    let phases = responses.iter().flat_map(|r| &r.phase).map(|p| p.clamp(LEAST_PHASE, MOST_PHASE));
     let phase = Scale::of(&Axis::linear(""), phases.chain(marked).chain([-180.0]), (top + HEIGHT, top));
     let (phase, phase_ticks) = stepped(phase, &[1.0, 5.0, 15.0, 30.0, 45.0, 90.0, 180.0]);
     // A loop with an integrator begins at a tick: not on the frame.

@@ -202,6 +202,23 @@ fn verdicts_have_a_mark_for_each_case() {
     assert_eq!(texts(&document).iter().filter(|t| *t == "3 of 6 agree, 1 not drawn").count(), 4);
 }
 
+/// The ends of a diagram are ticks, and there is none near the largest numbers.
+#[test]
+fn a_phase_that_went_wrong_does_not_break_the_diagram() {
+    for wrong in [9.931_303_191_045_248e99, -9.931_303_191_045_248e99, f64::MAX, f64::NAN] {
+        let crossing = Some(Crossing { frequency: 1.5, margin: 10.0 });
+        let response = Response {
+            label: "a",
+            frequency: vec![1.0, 2.0],
+            gain: vec![1.0, -1.0],
+            phase: vec![wrong, -90.0],
+            crossover: crossing,
+            phase_crossover: crossing,
+        };
+        checked(&bode(&sheet(), &[response]));
+    }
+}
+
 /// Numbers as they come from computations that went wrong.
 fn wild() -> impl Strategy<Value = f64> {
     prop_oneof![

@@ -98,6 +98,7 @@ pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Opti
         Metric::LossRate,
         Metric::ArrivalShare,
         Metric::LossShare,
+        Metric::AirtimeShare,
         Metric::MarkRate,
         Metric::RetransmissionRate,
         Metric::QueueSeen,

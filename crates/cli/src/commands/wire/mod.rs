@@ -112,7 +112,19 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
     let line = |name: &str, rate: BitRate| {
         let holding = |buffer| {
             let name = name.to_string();
-            let line = LineConfig { name, rate, buffer, mean_packet, ecn: args.ecn, seed, aqm: aqm.clone() };
+            let (ecn, aqm) = (args.ecn, aqm.clone());
+            let line = LineConfig {
+                name,
+                rate,
+                buffer,
+                mean_packet,
+                ecn,
+                seed,
+                aqm,
+                shaper: None,
+                classes: None,
+                behind: None,
+            };
             line.build().map(|_| line)
         };
         let sent_in = |time: Duration| {

@@ -23,7 +23,7 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
         names.cells.push((line.name.clone(), Tint::Name));
         let cells = [
             line.aqm.name().to_string(),
-            line.rate.to_string(),
+            line.capacity().to_string(),
             bit_rate(meter.sent.bytes as f64 * 8.0 / seconds),
             time(meter.mean_delay_s()),
             time(meter.delay_p99_s()),

@@ -311,17 +311,17 @@ impl RouterState {
         for line in &settings.lines {
             let name = &line.name;
             let most = (link.bps() as f64 * SHARE) as u64;
-            if line.rate > link {
+            if line.capacity() > link {
                 self.refused.push(format!(
                     "{name} {} is more than {wan} carries, {link}, so the queue would form there and not here; use \
                      --{name} {}",
-                    line.rate,
+                    line.capacity(),
                     BitRate::from_bps(most)
                 ));
-            } else if line.rate.bps() > most {
+            } else if line.capacity().bps() > most {
                 self.notes.push(format!(
                     "{name} {} is the full rate of {wan}, {link}; to be sure that the queue forms here, use --{name} {}",
-                    line.rate,
+                    line.capacity(),
                     BitRate::from_bps(most)
                 ));
             }
@@ -331,7 +331,7 @@ impl RouterState {
     /// Looks whether the machine moves as many packets.
     fn machine(&mut self, settings: &Settings) {
         let Some(most) = packets_per_s() else { return };
-        let bps: u64 = settings.lines.iter().map(|line| line.rate.bps()).sum();
+        let bps: u64 = settings.lines.iter().map(|line| line.capacity().bps()).sum();
         let mean = settings.lines[0].mean_packet;
         let wanted = bps as f64 / 8.0 / mean.get() as f64;
         let can = most * mean.get() as f64 * 8.0 / 1e6;

@@ -39,6 +39,10 @@ pub(super) struct File {
     pub down: Option<BitRate>,
     pub aqm: Option<Value>,
     pub buffer: Option<QueueSize>,
+    pub burst: Option<Bytes>,
+    pub peak_rate: Option<BitRate>,
+    #[serde(default)]
+    pub classes: Vec<TrafficClass>,
     pub ecn: Option<bool>,
     pub seed: Option<u64>,
     pub log: Option<PathBuf>,
@@ -56,6 +60,40 @@ pub(super) struct File {
     pub user: Option<Value>,
     #[serde(skip)]
     places: Places,
+}
+
+/// A class of packets.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrafficClass {
+    pub name: String,
+    pub dscp: Option<OneOrMore<u8>>,
+    pub mark: Option<OneOrMore<u16>>,
+    pub priority: Option<u8>,
+    pub quantum: Option<Bytes>,
+    pub buffer: Option<QueueSize>,
+    pub aqm: Option<Value>,
+    // Which scenarios have, and a gateway does not.
+    pub rate: Option<Value>,
+    pub ceil: Option<Value>,
+    pub parent: Option<Value>,
+}
+
+/// A number, or a list of them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum OneOrMore<T> {
+    One(T),
+    More(Vec<T>),
+}
+
+impl<T: Copy> OneOrMore<T> {
+    pub fn all(&self) -> &[T] {
+        match self {
+            OneOrMore::One(one) => std::slice::from_ref(one),
+            OneOrMore::More(more) => more,
+        }
+    }
 }
 
 /// The lines of a file's fields.

@@ -101,7 +101,14 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
     let mut text = String::new();
     for line in &settings.lines {
         let (name, aqm) = (&line.name, line.aqm.name());
-        text.push_str(&format!("{name}: {aqm} at {}, {} of buffer\n", line.rate, line.buffer));
+        let leaves = line.classes.as_ref().map_or(String::new(), |classes| {
+            let names: Vec<&str> = classes.classes.iter().map(|class| class.name.as_str()).collect();
+            format!(" in each of the classes {}", names.join(", "))
+        });
+        let burst =
+            line.shaper.as_ref().map_or(String::new(), |shaper| format!(", bursts of {}", shaper.burst));
+        let (rate, buffer) = (line.capacity(), line.buffer);
+        text.push_str(&format!("{name}: {aqm} at {rate}{burst}, {buffer} of buffer{leaves}\n"));
     }
     let found = check::look(&settings);
     if let Some(rules) = &found.rules {

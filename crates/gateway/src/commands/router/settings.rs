@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 use super::super::algorithm::{algorithm, named_algorithm};
 use super::super::failure::Failure;
-use super::file::{File, OnExit};
+use super::file::{File, OnExit, TrafficClass};
 use super::firewall::{Choice, Kind, Rules};
 use crate::port::nfqueue::MarkBits;
-use crate::{ConfigError, LineConfig};
+use crate::{ClassConfig, ClassesConfig, ConfigError, Lead, LeadRule, LineConfig, ShaperConfig};
 
 /// A router's gateway.
 #[derive(Clone, Debug, Default, Args)]
@@ -41,6 +41,12 @@ pub struct RunArgs {
     /// Buffer of each direction; default: 200 ms at its rate, at least 20 packets.
     #[arg(long, value_name = "SIZE")]
     buffer: Option<QueueSize>,
+    /// Let this much leave at once, as a token bucket does; default: packets leave one by one at the rate.
+    #[arg(long, value_name = "SIZE")]
+    burst: Option<Bytes>,
+    /// Rate at which a burst leaves; default: as fast as the device sends.
+    #[arg(long, value_name = "RATE")]
+    peak_rate: Option<BitRate>,
     /// Mark ECN-capable packets instead of dropping them.
     #[arg(long)]
     ecn: bool,
@@ -135,6 +141,80 @@ const LOG_SIZE: Bytes = Bytes::new(1_000_000_000);
 
 /// The least: each file is a new beginning of the algorithms.
 const LEAST_LOG: Bytes = Bytes::new(1_000_000);
+
+/// The least burst: a frame of an Ethernet with jumbo frames.
+const LEAST_BURST: Bytes = Bytes::new(9_000);
+
+/// The rate of a burst where none is set: beyond that of any device.
+const FASTEST: BitRate = BitRate::from_bps(400_000_000_000);
+
+/// The most classes: a log has to hold them when they change.
+const MOST_CLASSES: usize = 32;
+
+/// The packet that turns of classes hold.
+const LARGEST: Bytes = Bytes::new(1500);
+
+/// The classes of a file, if it has any.
+fn classes(file: &File) -> Result<Option<ClassesConfig>, Failure> {
+    if file.classes.is_empty() {
+        return Ok(None);
+    }
+    let refused =
+        |field: &str, rule: String| Err(Failure::BadInput(format!("{}: {rule}", file.place(field))));
+    if file.classes.len() > MOST_CLASSES {
+        let rule = format!("{} are more than {MOST_CLASSES}; leave some out", file.classes.len());
+        return refused("classes", rule);
+    }
+    let (mut classes, mut rules, mut default) = (Vec::new(), Vec::new(), None);
+    for (number, class) in file.classes.iter().enumerate() {
+        let at = |field: &str| format!("classes[{number}].{field}");
+        let TrafficClass { name, dscp, mark, priority, quantum, buffer, aqm, rate, ceil, parent } = class;
+        for (field, given) in [("rate", rate), ("ceil", ceil), ("parent", parent)] {
+            if given.is_some() {
+                let rule = "a gateway's classes share both directions, whose rates differ, so they have none and no \
+                    parents; use priority (lower goes first) and quantum (the share among equals)";
+                return refused(&at(field), rule.into());
+            }
+        }
+        let sound = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > 32 || !name.chars().all(sound) {
+            let rule = format!("\"{}\" must be 1 to 32 letters, digits, - and _", cut(name));
+            return refused(&at("name"), rule);
+        }
+        let own = |dscp, mark| LeadRule { class: name.clone(), dscp, mark };
+        let before = rules.len();
+        rules.extend(dscp.iter().flat_map(|all| all.all()).map(|dscp| own(Some(*dscp), None)));
+        rules.extend(mark.iter().flat_map(|all| all.all()).map(|mark| own(None, Some(*mark))));
+        if rules[before..].iter().any(|rule| rule.mark == Some(0)) {
+            return refused(&at("mark"), "0 is that of packets without a mark; use 1 to 65535".into());
+        }
+        if rules.len() == before
+            && let Some(other) = default.replace(name.clone())
+        {
+            let rule = format!(
+                "\"{name}\" has neither dscp nor mark, like \"{other}\", and one class takes what no other does; give it \
+                 one of them"
+            );
+            return refused(&at("name"), rule);
+        }
+        let aqm = aqm.as_ref().map(|value| of_file(file, &at("aqm"), value, &[])).transpose()?;
+        classes.push(ClassConfig {
+            name: name.clone(),
+            parent: None,
+            limits: None,
+            priority: *priority,
+            quantum: *quantum,
+            buffer: *buffer,
+            aqm,
+        });
+    }
+    let Some(default) = default else {
+        let rule = "one class must have neither dscp nor mark, to take what no other does; add it";
+        return refused("classes", rule.into());
+    };
+    let lead = Lead::Rules { rules, default };
+    Ok(Some(ClassesConfig { classes, largest: LARGEST, lead }))
+}
 
 /// The algorithm in `field` of a file: its name, or a table as in scenarios; `set` goes over its parameters.
 fn of_file(file: &File, field: &str, value: &Value, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
@@ -279,16 +359,42 @@ impl RunArgs {
             None => crate::random_seed().map_err(|e| Failure::Failed(format!("cannot draw a seed: {e}")))?,
         };
         let buffer = self.buffer.or(file.buffer);
+        let burst = self.burst.or(file.burst);
+        let peak = self.peak_rate.or(file.peak_rate);
+        if let (None, Some(peak)) = (burst, peak) {
+            let place = at("peak_rate", self.peak_rate.is_some());
+            let rule = "is the rate of bursts, and there are none; add burst, such as \"60 kB\"";
+            return Err(Failure::BadInput(format!("{place}: {peak} {rule}")));
+        }
+        if let Some(burst) = burst.filter(|burst| *burst < LEAST_BURST) {
+            let place = at("burst", self.burst.is_some());
+            let rule =
+                format!("must be at least {LEAST_BURST}, so that it holds every packet of an Ethernet");
+            return Err(Failure::BadInput(format!("{place}: {burst} {rule}")));
+        }
+        if let Some(peak) = peak.filter(|peak| *peak <= up.max(down)) {
+            let place = at("peak_rate", self.peak_rate.is_some());
+            let rule = format!("must be above up and down ({})", up.max(down));
+            return Err(Failure::BadInput(format!("{place}: {peak} {rule}")));
+        }
+        let classes = classes(file)?;
         let line = |name: &str, rate: BitRate| {
             let packets = (rate.bytes_per_sec() * 0.2 / MEAN.get() as f64).ceil().clamp(20.0, 100_000.0);
             LineConfig {
                 name: name.into(),
-                rate,
+                // A burst leaves at the rate of the line, which is the peak then.
+                rate: burst.map_or(rate, |_| peak.unwrap_or(FASTEST)),
                 buffer: buffer.unwrap_or(QueueSize::Packets(packets)),
                 mean_packet: MEAN,
                 ecn: self.ecn || file.ecn.unwrap_or(false),
                 seed,
                 aqm: aqm.clone(),
+                shaper: burst.map(|burst| {
+                    let (peak_rate, mtu, limit) = (None, None, None);
+                    ShaperConfig { rate, burst, peak_rate, mtu, limit }
+                }),
+                classes: classes.clone(),
+                behind: None,
             }
         };
         let lines = [line("up", up), line("down", down)];
@@ -302,7 +408,17 @@ impl RunArgs {
                 (Some(key), None) if self.set.iter().any(|(set, _)| set == key) => format!("--set {key}"),
                 (Some(key), None) if self.aqm.is_some() || file.aqm.is_none() => format!("--aqm: {key}"),
                 (Some(_), None) => file.place(field),
-                (None, _) if field == "rate" => {
+                (None, _) if field.starts_with("classes.") => {
+                    let mut parts = field.split('.').skip(1);
+                    let (class, field) = (parts.next().unwrap_or(""), parts.next().unwrap_or("name"));
+                    match file.classes.iter().position(|other| other.name == class) {
+                        Some(number) => file.place(&format!("classes[{number}].{field}")),
+                        None => file.place("classes"),
+                    }
+                }
+                (None, _) if field == "shaper.burst" => at("burst", self.burst.is_some()),
+                (None, _) if field == "rate" && burst.is_some() => at("peak_rate", self.peak_rate.is_some()),
+                (None, _) if field == "rate" || field == "shaper.rate" => {
                     let option = if line == "up" { self.up } else { self.down };
                     at(line, option.is_some())
                 }
@@ -456,6 +572,8 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use quell_queue::{Classify as _, Qdisc as _};
+
     use super::*;
 
     fn of(text: &str) -> Result<Settings, String> {
@@ -500,6 +618,32 @@ mod tests {
         fs::write(&path, GOOD).unwrap();
         let args = RunArgs { up: Some(BitRate::from_bps(5_000_000)), ..RunArgs::default() }.with_config(path);
         assert_eq!(args.settings().unwrap().lines[0].rate.bps(), 5_000_000);
+    }
+
+    #[test]
+    fn bursts_and_classes_are_those_of_both_lines() {
+        let settings = of(&format!(
+            "{GOOD}burst = \"60 kB\"\n[[classes]]\nname = \"voice\"\ndscp = [46, 44]\npriority = 0\naqm = \"drop-tail\"\n\
+             [[classes]]\nname = \"bulk\"\nmark = 8\npriority = 1\nbuffer = \"9 packets\"\n[[classes]]\nname = \"rest\"\n\
+             priority = 1\n"
+        ))
+        .unwrap();
+        for (line, rate) in settings.lines.iter().zip([18, 95]) {
+            let shaper = line.shaper.as_ref().unwrap();
+            assert_eq!((line.capacity(), shaper.burst.get()), (BitRate::from_bps(rate * 1_000_000), 60_000));
+            let classes = line.classes.as_ref().unwrap();
+            assert_eq!(classes.classes.len(), 3);
+            let built = line.build().unwrap();
+            assert_eq!(built.queue().lane_name(1), Some("bulk"));
+            // A packet of each, without a mark and with one.
+            let plan = classes.plan();
+            let finder = classes.finder(&plan).unwrap();
+            let leaf = |dscp, tag| {
+                let header = crate::header::Header { dscp, ..Default::default() };
+                finder.leaf(&crate::Packet { tag, ..crate::Packet::new(0, 100, header) })
+            };
+            assert_eq!([leaf(46, 0), leaf(44, 3), leaf(46, 8), leaf(0, 8), leaf(0, 9)], [0, 0, 1, 1, 2]);
+        }
     }
 
     #[test]
@@ -558,6 +702,57 @@ mod tests {
             (
                 format!("{GOOD}shadow = [\"pie\",\n  \"read\"]\n"),
                 "gateway.toml:5: shadow[1]: \"read\" is not an algorithm",
+            ),
+            (
+                format!("{GOOD}peak_rate = \"1 Gbit/s\"\n"),
+                "gateway.toml:4: peak_rate: 1 Gbit/s is the rate of bursts, and there are none; add burst",
+            ),
+            (format!("{GOOD}burst = \"1 kB\"\n"), "gateway.toml:4: burst: 1 kB must be at least 9 kB"),
+            (
+                format!("{GOOD}burst = \"60 kB\"\npeak_rate = \"90 Mbit/s\"\n"),
+                "gateway.toml:5: peak_rate: 90 Mbit/s must be above up and down (95 Mbit/s)",
+            ),
+            (
+                GOOD.replace("95 M", "0 ") + "burst = \"60 kB\"\n",
+                "gateway.toml:3: down: 0 bit/s: must be positive",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\nrate = \"1 Mbit/s\"\n"),
+                "gateway.toml:6: classes[0].rate: a gateway's classes share both directions, whose rates differ",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\ndscp = 46\n"),
+                "gateway.toml:4: classes: one class must have neither dscp nor mark",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\n[[classes]]\nname = \"b\"\n"),
+                "gateway.toml:7: classes[1].name: \"b\" has neither dscp nor mark, like \"a\"",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\ndscp = [1, 64]\n[[classes]]\nname = \"b\"\n"),
+                "classes[0].dscp: 64: must be at most 63; shift",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\nmark = 0\n[[classes]]\nname = \"b\"\n"),
+                "gateway.toml:6: classes[0].mark: 0 is that of packets without a mark",
+            ),
+            (
+                format!(
+                    "{GOOD}[[classes]]\nname = \"a\"\nmark = 7\nquantum = \"100 B\"\n[[classes]]\nname = \"b\"\n"
+                ),
+                "gateway.toml:7: classes[0].quantum: 100 B: must be at least the largest packet",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\naqm = \"coddle\"\n"),
+                "gateway.toml:6: classes[0].aqm: \"coddle\" is not an algorithm",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\nbuffer = \"0 packets\"\n"),
+                "gateway.toml:6: classes[0].buffer: 0 packets must hold one to",
+            ),
+            (
+                format!("{GOOD}[[classes]]\nname = \"a\"\ncolor = 1\n"),
+                "color: unknown key; known: name, dscp, mark",
             ),
             (GOOD.replace("95 M", "0 "), "gateway.toml:3: down: 0 bit/s must be 1 kbit/s to 400 Gbit/s"),
             (format!("{GOOD}buffer = \"0 packets\"\n"), "gateway.toml:4: buffer: 0 packets must hold one to"),

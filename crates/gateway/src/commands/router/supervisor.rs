@@ -352,7 +352,7 @@ impl Supervisor<'_> {
         let rules: &Rules = &self.journal.rules;
         rules.replace().map_err(|e| Over::Failed(format!("the firewall refuses a rule: {e}")))?;
         let [up, down] = &self.settings.lines;
-        say(format_args!("ready: {} up {} down {}", up.aqm.name(), up.rate, down.rate));
+        say(format_args!("ready: {} up {} down {}", up.aqm.name(), up.capacity(), down.capacity()));
         // The rules name the device whether it is there or not.
         self.service.say("READY=1");
         self.tell(&worker);
@@ -710,7 +710,7 @@ impl Supervisor<'_> {
         }
         let mut new = self.settings.clone();
         for (line, rate) in new.lines.iter_mut().zip([change.up, change.down]) {
-            line.rate = rate.unwrap_or(line.rate);
+            rate.into_iter().for_each(|rate| line.set_rate(rate));
             line.buffer = change.buffer.unwrap_or(line.buffer);
             line.aqm = change.aqm.clone().unwrap_or_else(|| line.aqm.clone());
             if !change.set.is_empty() {
@@ -732,7 +732,7 @@ impl Supervisor<'_> {
             self.settings = new;
         }
         let [up, down] = &self.settings.lines;
-        let holds = format!("{} up {} down {}", up.aqm.name(), up.rate, down.rate);
+        let holds = format!("{} up {} down {}", up.aqm.name(), up.capacity(), down.capacity());
         self.answer(order, done.map(|()| holds));
     }
 

@@ -312,7 +312,7 @@ fn summary(lines: &[(LineConfig, Algorithms)], paths: &[Path], ran: f64) -> Stri
             line.name.clone(),
             // Figures are of the whole run.
             algorithms.join(", then "),
-            line.rate.to_string(),
+            line.capacity().to_string(),
             c.arrived.packets.to_string(),
             format!("{} Mbit/s", three_digits(m.sent.bytes as f64 * 8.0 / ran.max(1e-9) / 1e6)),
             m.mean_delay_s().map_or("-".into(), duration),
