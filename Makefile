@@ -13,7 +13,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench packages try-packages lab test fuzz lint test-rust test-linux test-new-algorithm test-targets toolchains page test-lab test-package test-py py docs fmt clean
+.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench packages try-packages lab test fuzz lint test-rust test-linux test-new-algorithm test-targets toolchains page command test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo build --release --bin quell --no-default-features
@@ -97,7 +97,8 @@ two-lanes: $(TESTS)
 ifeq ($(MAKECMDGOALS),two-lanes)
 # Cargo would share the two jobs.
 unexport MAKEFLAGS MFLAGS
-test-rust test-site test-lab py lint test-linux test-new-algorithm: page
+command test-rust test-site test-lab py lint test-linux test-new-algorithm: page
+test-rust test-lab test-linux: command
 # So that nothing holds a job when the page is ready: make then begins with the first of the tests.
 $(VENV)/.ready $(SITE_VENV)/.ready: | page
 else
@@ -148,13 +149,19 @@ test-rust:
 	cargo test --workspace --quiet
 	cargo test --workspace --quiet --no-default-features --test small
 
-# The queues of a Linux kernel against the vectors, where its source is (conformance/linux/get.sh). Where it cannot be had
-# it is skipped; with QUELL_REQUIRE_LINUX_SOURCE=1 that is a failure. The command is built as test-rust builds it, so that
-# neither compiles what the other has.
-test-linux:
-	[ "$$QUELL_REQUIRE_LINUX_SOURCE" != 1 ] || conformance/linux/get.sh
+# The command for tests that are not Rust's: a copy, because test-rust also builds one with less in its place. It is built
+# as test-rust builds it, so that neither compiles what the other has.
+COMMAND := target/tested/quell
+
+command:
 	cargo test --quiet --locked --workspace --test wire --no-run
-	$(PYTHON) conformance/linux/kernel.py --quell target/debug/quell
+	install -D target/debug/quell $(COMMAND)
+
+# The queues of a Linux kernel against the vectors, where its source is (conformance/linux/get.sh). Where it cannot be had
+# it is skipped; with QUELL_REQUIRE_LINUX_SOURCE=1 that is a failure.
+test-linux: command
+	[ "$$QUELL_REQUIRE_LINUX_SOURCE" != 1 ] || conformance/linux/get.sh
+	$(PYTHON) conformance/linux/kernel.py --quell $(COMMAND)
 
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:
@@ -177,8 +184,8 @@ $(SITE_VENV)/.ready: docs/requirements.txt
 
 # The page: the same simulator in WebAssembly, in Node and in Chromium. What cannot be had is skipped, as above. EVERY=1
 # looks at each width in both color schemes.
-test-lab: page
-	$(PYTHON) tests/lab.py test
+test-lab: page command
+	QUELL=$(CURDIR)/$(COMMAND) $(PYTHON) tests/lab.py test
 
 page:
 	$(PYTHON) tests/lab.py page
