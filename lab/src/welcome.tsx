@@ -22,7 +22,7 @@ export function Welcome() {
   if (closed.value) return null;
   return (
     <section class="welcome" aria-label="What this page is">
-      <p>
+      <p id="about">
         Network queues, simulated packet by packet in your browser. Change the link, the traffic, or the algorithm, and
         see what happens to delay.
       </p>

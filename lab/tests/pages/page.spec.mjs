@@ -49,7 +49,8 @@ for (const width of [400, 1280]) {
         for (const { value } of list.getEntries()) window.seen.moved += value;
       }).observe({ type: "layout-shift", buffered: true });
       new PerformanceObserver((list) => {
-        for (const { element } of list.getEntries()) window.seen.largest = element?.textContent ?? "";
+        // The element itself may be gone when the browser tells of it.
+        for (const { id } of list.getEntries()) window.seen.largest = id;
       }).observe({ type: "largest-contentful-paint", buffered: true });
     });
     await page.goto(baseURL);
@@ -57,7 +58,7 @@ for (const width of [400, 1280]) {
     await settled(page);
     const { moved, largest } = await page.evaluate(() => window.seen);
     // It is in the page itself, and so needs neither scripts nor the simulator.
-    expect(largest).toMatch(/^Network queues, simulated packet by packet/);
+    expect(largest).toBe("about");
     expect(moved).toBeLessThan(0.05);
   });
 }

@@ -331,11 +331,13 @@ for (const { seeds, text } of STUDIES) {
 }
 
 test("the report is one file that shows its figures by itself", async ({ page, open, context }) => {
+  // It simulates more than any other test, which takes its time where others work on the same machine.
+  test.slow();
   await open();
   await tab(page, "Table");
   await results(page).getByRole("button", { name: "Make the whole report" }).click();
   const save = results(page).getByRole("button", { name: "Save the report" });
-  await expect(save).toBeVisible({ timeout: 30_000 });
+  await expect(save).toBeVisible({ timeout: 120_000 });
   const saved = page.waitForEvent("download");
   await save.click();
   const folder = mkdtempSync(join(tmpdir(), "quell-lab-"));
