@@ -1,7 +1,8 @@
 //! A shaped line, as a user configures it and as a log keeps it.
 
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig};
-use quell_aqm::params::{About, Remark};
+use quell_aqm::params::{About, ParamValue, Remark};
+use quell_aqm::part::AckFilter;
 use quell_aqm::{Link, ParamError, Seed};
 use quell_queue::{Limit, Line, Qdisc, Queue, Refused, Tree, Waiting};
 use quell_units::{BitRate, Bytes, QueueSize};
@@ -70,6 +71,21 @@ const MOST_LEAVES: usize = u8::MAX as usize;
 /// The most classes, likewise.
 const MOST_CLASSES: usize = 1000;
 
+/// What an algorithm is asked for that a gateway does not do: it neither rewrites a DSCP nor reads what a packet
+/// acknowledges.
+fn without_effect(aqm: &AqmConfig) -> Vec<Remark> {
+    let AqmConfig::Cake(cake) = aqm else { return Vec::new() };
+    let remark =
+        |field, value: String, says: &str| Remark { field, value, says: says.into(), about: About::Void };
+    let filter = || {
+        let says = "has no effect on real packets: a gateway does not read what they acknowledge";
+        remark("ack_filter", cake.ack_filter.show(), says)
+    };
+    let wash = || remark("wash", cake.wash.show(), "has no effect on real packets: they keep their DSCP");
+    let filters = cake.ack_filter != AckFilter::Off;
+    filters.then(filter).into_iter().chain(cake.wash.then(wash)).collect()
+}
+
 impl LineConfig {
     /// The link as the algorithm knows it.
     pub fn link(&self) -> Link {
@@ -111,7 +127,8 @@ impl LineConfig {
 
     /// What may surprise about the algorithm on this link.
     pub fn remarks(&self) -> Vec<Remark> {
-        self.queues().iter().flat_map(|(_, link, aqm)| aqm.remarks(link)).collect()
+        let all = |(_, link, aqm): &(_, Link, &AqmConfig)| [aqm.remarks(link), without_effect(aqm)].concat();
+        self.queues().iter().flat_map(all).collect()
     }
 
     /// Tells whether the buffer is as long as the algorithm's targets.

@@ -40,6 +40,19 @@ fn config(name: &str, aqm: &str) -> LineConfig {
     line(name, named(aqm))
 }
 
+#[test]
+fn what_has_no_effect_on_real_packets_is_said() {
+    let cake = |keys: &str| {
+        let aqm = toml::from_str(&format!("algorithm = \"cake\"\n{keys}")).unwrap();
+        let remarks = LineConfig { aqm, ..config("up", "cake") }.remarks();
+        remarks.iter().map(ToString::to_string).filter(|r| r.contains("no effect")).collect::<Vec<_>>()
+    };
+    assert!(cake("").is_empty());
+    let said = cake("ack_filter = \"on\"\nwash = true");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("ack_filter") && said[1].contains("DSCP"), "{said:?}");
+}
+
 fn relay(recorder: Option<Recorder>) -> (Relay<Fake>, Vec<LineConfig>) {
     let lines = vec![config("up", "pie"), config("down", "red")];
     let delays = Delays::all(Duration::ZERO);
