@@ -27,6 +27,8 @@ struct AckDrops<'a> {
     share: f64,
     /// True if a parameter of it would spare them.
     can_spare: bool,
+    /// True if it marks other packets there.
+    marks: bool,
 }
 
 impl Results {
@@ -100,7 +102,9 @@ impl Results {
                     return None;
                 }
                 let share = share(algorithm, link, all.iter().any(filters)).filter(|x| *x > ACKS_DROPPED)?;
-                Some(AckDrops { algorithm, link, share, can_spare: can_spare(&all) })
+                let view = View { link: Some(link.clone()), ..View::of_point(point) };
+                let marks = self.estimate(&view, algorithm, Metric::MarkRate).is_some_and(|e| e.mean > 0.0);
+                Some(AckDrops { algorithm, link, share, can_spare: can_spare(&all), marks })
             })
             .collect()
     }
@@ -148,10 +152,11 @@ impl Results {
                 false => way_back.to_string(),
             };
             let what = format!(
-                "drops acknowledgments, up to {:.1}% of those that reach {}, because they are not ECN-capable; a flow \
-                 with a small window starves without them; {help}",
+                "drops acknowledgments, up to {:.1}% of those that reach {}{}; a flow with a small window starves \
+                 without them; {help}",
                 100.0 * most.share,
-                most.link
+                most.link,
+                if most.marks { ", because they are not ECN-capable" } else { "" }
             );
             let named = ack_drops.iter().map(|at| {
                 let these = at.iter().filter(|d| d.can_spare == can_spare);

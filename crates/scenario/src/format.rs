@@ -385,6 +385,7 @@ pub struct TrafficClass {
     /// How many such classes there are, NAME-1 to NAME-N; default 1. Class i is for the i-th host of each group.
     /// Classes below it are repeated with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(range(min = 1, max = 255)))]
     pub repeat: Option<u32>,
     /// The rate that it gets whatever other classes send. Default: no limit, or 0 bit/s below a class with a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -409,6 +410,7 @@ pub struct TrafficClass {
     pub quantum: Option<Bytes>,
     /// A leaf's: lower numbers go first, and borrow first; 0 (the default) to 63.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(range(max = 63)))]
     pub priority: Option<u8>,
     /// The packets that wait in this leaf. Default: those that no other leaf takes.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
@@ -452,6 +454,7 @@ pub struct CellUser {
     pub name: String,
     /// How many such users there are, NAME-1 to NAME-N; default 1. User i is the i-th host of each group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(range(min = 1, max = 255)))]
     pub repeat: Option<u32>,
     /// The rate of its channel; default the link's. With its own rate, the link's changes do not apply to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -614,6 +617,7 @@ pub struct WifiStation {
     pub rate: BitRate,
     /// How many such stations there are, NAME-1 to NAME-N; default 1. Station i is that of the i-th host of each group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(range(min = 1, max = 127)))]
     pub repeat: Option<u32>,
     /// The flows that end there, by group and host. Default: those that are at no other station.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
@@ -1113,6 +1117,7 @@ pub struct FlowGroup {
     pub precedence: Option<u8>,
     /// The DSCP of its packets and of their acknowledgments, 0 to 63, instead of a precedence, which is the DSCP's
     /// upper three bits.
+    #[cfg_attr(test, schemars(range(max = 63)))]
     pub dscp: Option<u8>,
     /// How many hosts its flows come from, in turn; no other group uses them. Default: one host per flow. Only
     /// algorithms that share among hosts read it.

@@ -63,6 +63,19 @@ pub struct LinkSpec {
     pub observe: bool,
 }
 
+impl Network {
+    /// The reason why its packets cannot be traced, if they cannot. A trace gives each packet a name in the place of what
+    /// an acknowledgment says, of which a filter would know nothing.
+    pub fn untraceable(&self) -> Option<String> {
+        let filter = self.links.iter().find(|link| link.filters())?;
+        Some(format!(
+            "{}: its queue filters acknowledgments, so packets cannot be traced on any link: trace senders alone, or \
+             leave ack_filter out",
+            filter.name
+        ))
+    }
+}
+
 impl LinkSpec {
     /// The rate at which it can send for long: its own, or that of its shaper or of its classes, if this is lower.
     /// Algorithms are built for it, and utilization is relative to it.

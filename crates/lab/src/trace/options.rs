@@ -81,6 +81,9 @@ impl TraceOptions {
                 there.join(", ")
             )));
         }
+        if packets && let Some(why) = plan.network.untraceable() {
+            return Err(TraceError(why));
+        }
         let none = Chosen::None;
         Ok(TraceRequest {
             senders: if senders { flows.clone() } else { none.clone() },

@@ -240,6 +240,14 @@ fn an_algorithm_that_drops_acknowledgments_is_named() {
         about[0].contains("signal = \"by-size\" spares small packets, and the reverse direction"),
         "{about:?}"
     );
+    // Without marks there is nothing of which acknowledgments would not be capable.
+    assert!(!about[0].contains("ECN"), "{about:?}");
+    let marking = text
+        .replace("buffer =", "ecn = true\nbuffer =")
+        .replace("count = 4", "count = 4\ntcp = { ecn = true }");
+    let results = run(&study(&marking, &Plugins::new()), &Options::default()).unwrap();
+    let notes = results.notes();
+    assert!(notes.iter().any(|n| n.contains("because they are not ECN-capable")), "{notes:?}");
     // What has no such parameter is not told to set it.
     let without = text.replace("\"red\"", "\"pie\"");
     let results = run(&study(&without, &Plugins::new()), &Options::default()).unwrap();

@@ -198,6 +198,13 @@ fn what_is_not_asked_for_has_no_file_and_what_is_not_there_is_refused() {
         let error = wrong.check(&study()).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
+    // A packet's name in a trace would hide from a filter what the packet acknowledges.
+    let filters =
+        SCENARIO.replacen("algorithm = \"drop-tail\"", "algorithm = \"cake\"\nack_filter = \"on\"", 1);
+    let filters = Study::parse(&filters, "x.toml", &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    let error = both().check(&filters).unwrap_err().to_string();
+    assert!(error.contains("leave ack_filter out"), "{error}");
+    assert!(TraceOptions { packets: false, ..both() }.check(&filters).is_ok());
 }
 
 /// The room that is foreseen is enough, and not many times too much.

@@ -50,16 +50,10 @@ impl Ends {
         if let Some(LinkId(link)) = control.logged.iter().find(|link| !observed(link)) {
             return Err(Error::Invalid(format!("link {link} is not observed, so it has no log")));
         }
-        // A trace gives each packet a name in the place of what an acknowledgment says, of which the filter would know
-        // nothing.
         if control.trace.as_ref().is_some_and(|trace| !trace.packets.is_none() && !trace.links.is_none())
-            && let Some(filter) = network.links.iter().find(|link| link.filters())
+            && let Some(why) = network.untraceable()
         {
-            return Err(Error::Invalid(format!(
-                "{}: its queue filters acknowledgments, so packets cannot be traced: trace senders alone, or leave \
-                 ack_filter out",
-                filter.name
-            )));
+            return Err(Error::Invalid(why));
         }
         let tracer = control.trace.as_ref().map(|_| Arc::<Tracer>::default());
         if let Some(TraceRequest { links: Chosen::These(links), .. }) = &control.trace
@@ -111,8 +105,8 @@ impl Ends {
         Ok(Ends { flows, classes, alone, warmup: network.measure.warmup, tracer })
     }
 
-    /// The outcomes of the flows, and the traces; the links are done. Adds to `transfers`, which are acknowledged, those that are complete and are not, and
-    /// to each the time that it takes alone.
+    /// The outcomes of the flows, and the traces; the links are done. Adds to `transfers`, which are acknowledged, those
+    /// that are complete and are not, and to each the time that it takes alone.
     fn finish(
         self,
         bounds: &[Time],
