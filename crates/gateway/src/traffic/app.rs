@@ -12,7 +12,7 @@ use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::flow::{App, Draw, Flow, Kind, Tcp, Transfer, Transferred, Transfers, address};
-use super::receive::{Arrivals, NUMBER, PORT};
+use super::receive::{Arrivals, HEADERS, NUMBER, PORT};
 use super::socket::{
     LOOK, Life, acknowledged, connect, delivered, ready, receive_and_forget, receive_exactly, reset, write,
     write_nothing,
@@ -152,8 +152,6 @@ impl Site {
         socket.bind(&self.own(0).into())?;
         socket.set_tos_v4(u32::from(self.dscp) << 2 | if ecn { 2 } else { 0 })?;
         socket.connect(&self.other(PORT).into())?;
-        // IP's and UDP's headers are part of the size.
-        const HEADERS: u64 = 28;
         let mut buffer = vec![0u8; 1 << 16];
         let mut number = 0u64;
         self.at_pace(draw, |size| {

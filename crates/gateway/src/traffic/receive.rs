@@ -54,6 +54,9 @@ pub(super) fn listen() -> io::Result<(TcpListener, UdpSocket)> {
 /// The bytes of a datagram's number, with which it begins.
 pub(super) const NUMBER: usize = 8;
 
+/// IP's and UDP's headers, which are a part of a datagram's size, in bytes.
+pub(super) const HEADERS: u64 = 28;
+
 /// The number of a datagram, or what there is of it in a short one.
 fn number(datagram: &[u8]) -> u64 {
     let mut number = [0; NUMBER];
@@ -113,7 +116,8 @@ pub(super) fn receive(
                         let number = Some(number(&buffer[..length]));
                         // A copy follows just behind what it copies.
                         if let Some(of_flow) = arrivals.get(flow).filter(|_| numbers[flow] != number) {
-                            of_flow.add(length as u64, clock.now());
+                            // All of it, as in simulations, whose datagrams have no headers of their own.
+                            of_flow.add(length as u64 + HEADERS, clock.now());
                             numbers[flow] = number;
                         }
                     }
