@@ -63,18 +63,27 @@ pub enum DataFormat {
 
 impl TrialArgs {
     /// Reads the scenario with its changes; files that it names have their whole path, so that a scenario which is saved
-    /// elsewhere finds them. `chosen` run, and are added from the catalog where they are not there.
-    pub fn document(&self, path: &Path, chosen: &[String]) -> Result<(Document, String), Failure> {
+    /// elsewhere finds them. `asked` must be there or in the catalog; `named` run if they are.
+    pub fn document(
+        &self,
+        path: &Path,
+        asked: &[String],
+        named: &[String],
+    ) -> Result<(Document, String), Failure> {
         let mut document = simulate::document(path)?;
         let folder = path.parent().filter(|_| path.to_str() != Some("-")).unwrap_or(Path::new(""));
         if let Ok(folder) = std::path::absolute(folder.join(".")) {
             document = document.among(files_in(&folder));
         }
-        for name in chosen {
+        let named = [asked, named].concat();
+        for name in &named {
             document.add_algorithm(name);
         }
-        let chosen = Chosen { aqm: chosen, baseline: None };
+        let chosen = Chosen { aqm: &named, baseline: None };
         let (study, document) = simulate::changed_of(document, &self.changes, None, chosen)?;
+        let labels: Vec<String> =
+            study.points[0].scenario.aqm.iter().map(|aqm| aqm.label().to_string()).collect();
+        asked.iter().try_for_each(|name| simulate::check_algorithm(name, &labels))?;
         Ok((document, study.title().to_string()))
     }
 
@@ -157,6 +166,18 @@ pub fn differences(metric: &Quantity, unit: &str, all: &[Option<Estimate>]) -> C
         (format!("{text} {star}"), Tint::Plain)
     };
     Column::new("difference", unit, align(&figures).into_iter().zip(all).map(star))
+}
+
+/// A figure with its interval and unit, on the scale of `like`.
+pub fn figure(metric: &Quantity, unit: &str, estimate: &Estimate, like: f64, signed: bool) -> String {
+    let (scale, unit) = scale_of(metric, unit, like);
+    let figure = round(estimate, scale, signed);
+    let text = format!("{} {}", figure.mean, figure.interval());
+    match unit.as_str() {
+        "" => text.trim().to_string(),
+        "%" => format!("{}%", text.trim()),
+        unit => format!("{} {unit}", text.trim()),
+    }
 }
 
 /// An estimate for CSV: its mean and the ends of its interval.

@@ -59,8 +59,13 @@ impl<'a, 'o> Bench<'a, 'o> {
     ) -> Result<Self, SearchError> {
         let fail = |why: String| Err(SearchError::Question(why));
         let over = asked.over;
-        if over.is_empty() || over.len() > MOST_AXES {
-            return fail(format!("{} fields vary: must be 1 to {MOST_AXES}", over.len()));
+        if over.is_empty() {
+            return fail(
+                "no field varies: give one and its range, such as aqm.red.max_p=0.01..0.5:log".into(),
+            );
+        }
+        if over.len() > MOST_AXES {
+            return fail(format!("{} fields vary: must be at most {MOST_AXES}", over.len()));
         }
         if let Some(twice) = (1..over.len()).find(|i| over[..*i].iter().any(|a| a.name == over[*i].name)) {
             return fail(format!("{} varies twice: give it one range", over[twice].name));
@@ -76,6 +81,10 @@ impl<'a, 'o> Bench<'a, 'o> {
             let n = study.points.len();
             return fail(format!("trials need a scenario that is one point, not a sweep over {n}"));
         };
+        // Names before all else: a field may say which algorithm is meant.
+        for axis in over {
+            scenario.clone().set_text(&axis.name, &axis.text(axis.from))?;
+        }
         let labels = choose(point)?;
         asked.metrics.iter().try_for_each(|m| check_class(m, &study)).map_err(SearchError::Question)?;
         let links = point.links();
@@ -175,8 +184,6 @@ impl<'a, 'o> Bench<'a, 'o> {
         {
             return Err(error.clone().into());
         }
-        // A path that leads nowhere is not refused by the scenario, but by the document.
-        self.document.clone().set_text(&axis.name, &axis.text(axis.from))?;
         let is_whole = axis.from.fract() == 0.0 && axis.to.fract() == 0.0 && axis.values.is_empty();
         // Only the scenario knows.
         let whole = is_whole
@@ -255,15 +262,16 @@ pub(crate) fn nothing(
     refused: &[&String],
     trials: usize,
 ) -> SearchError {
+    let of_refused = match refused.len() {
+        0 => String::new(),
+        n => format!(" ({n} of them were refused)"),
+    };
     SearchError::Question(match (refused, results.and_then(|results| results.lacks(metric))) {
         ([first, ..], _) if refused.len() == trials => {
-            format!("all {trials} trials were refused, such as {first}")
+            format!("the scenario refuses all {trials} trials, such as {first}")
         }
         (_, Some(why)) => format!("metric {why}"),
-        _ => format!(
-            "{metric} has no value in any of {trials} trials ({} of them were refused)",
-            refused.len()
-        ),
+        _ => format!("{metric} has no value for each seed in any of {trials} trials{of_refused}"),
     })
 }
 

@@ -10,7 +10,7 @@ use quell_view::figures::Scale;
 use crate::align::{round, scale_of};
 use crate::failure::Failure;
 use crate::table::{self, Column};
-use crate::trials::{DataFormat, TrialArgs, beside, cells, count, goal, heading, range, say_drawn};
+use crate::trials::{DataFormat, TrialArgs, beside, cells, count, figure, goal, heading, range, say_drawn};
 use crate::{folder, json, selection, terminal};
 
 /// Arguments of `adversary`.
@@ -61,7 +61,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         over.extend(bounds(file)?);
     }
     let both = [args.a.clone(), args.b.clone()];
-    let (document, title) = trials.document(&args.scenario, &both)?;
+    let (document, title) = trials.document(&args.scenario, &both, &[])?;
     let question = Adversary {
         a: args.a.clone(),
         b: args.b.clone(),
@@ -157,18 +157,16 @@ fn text(found: &Adversaries, title: &str) -> String {
 /// What a case says of the loser.
 fn conclusion(found: &Adversaries, case: &Case) -> String {
     let (a, b, metric) = (&case.loser, &case.winner, found.goal.metric.title());
-    let shown = |e: &Estimate, scale: Scale, unit: &str| {
-        let figure = round(e, scale, false);
-        format!("{} {}", figure.mean, figure.interval()).trim().to_string() + unit
+    let percent = |e: &Estimate| {
+        let figure = round(e, Scale { factor: 100.0, unit: "%" }, false);
+        format!("{} {}", figure.mean, figure.interval()).trim().to_string() + "%"
     };
-    let percent = |e: &Estimate| shown(e, Scale { factor: 100.0, unit: "%" }, "%");
     let (Some(loss), Some(difference)) = (&case.loss, &case.difference) else {
         return format!("{metric} of {a} and {b} is not known for all fresh seeds");
     };
-    let (scale, unit) = scale_of(&found.goal.metric, &found.unit, difference.mean.abs());
-    let unit = if unit.is_empty() { unit } else { format!(" {unit}") };
-    let figures =
-        format!("a relative loss of {}, a difference of {}", percent(loss), shown(difference, scale, &unit));
+    let like = case.loser_value.map_or(0.0, |e| e.mean.abs());
+    let difference = figure(&found.goal.metric, &found.unit, difference, like, true);
+    let figures = format!("a relative loss of {}, a difference of {difference}", percent(loss));
     match case.verdict {
         Some(Loss::Loses) => format!("{a} loses against {b} in {metric}: {figures}"),
         Some(Loss::DoesNot) => {

@@ -7,11 +7,11 @@ use quell_lab::{Check, Estimate, Goal, Kind, Tune, Tuned, Verdict};
 use quell_scenario::Setting;
 use quell_view::chart::row;
 
-use crate::align::{round, scale_of};
+use crate::align::scale_of;
 use crate::failure::Failure;
 use crate::table::{self, Column};
 use crate::trials::{
-    DataFormat, TrialArgs, cells, check_empty, count, differences, goal, heading, range, say_drawn,
+    DataFormat, TrialArgs, cells, check_empty, count, differences, figure, goal, heading, range, say_drawn,
     setting_columns,
 };
 use crate::{folder, json, selection, terminal};
@@ -62,11 +62,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let label = name.strip_prefix("aqm.")?.split(['.', '[']).next()?;
         Some(label.to_string())
     };
-    let named: Vec<String> = match &args.aqm {
-        Some(name) => vec![name.clone()],
-        None => trials.vary.iter().filter_map(|axis| of_field(&axis.name)).collect(),
-    };
-    let (document, title) = trials.document(&args.scenario, &named)?;
+    let named: Vec<String> = trials.vary.iter().filter_map(|axis| of_field(&axis.name)).collect();
+    let asked: Vec<String> = args.aqm.iter().cloned().collect();
+    let (document, title) = trials.document(&args.scenario, &asked, &named)?;
     let question = Tune {
         over: trials.vary.clone(),
         goals: std::iter::once(&args.goal).chain(&args.against).cloned().collect(),
@@ -183,11 +181,9 @@ fn conclusion(found: &Tuned, goal: &Goal, verdict: Verdict, best: &Check) -> Str
     let metric = goal.metric.title();
     let setting = best.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect::<Vec<_>>();
     let setting = setting.join(", ");
-    let change = best.differences[0].map_or(String::new(), |d| {
-        let (scale, unit) = scale_of(&goal.metric, &found.units[0], d.mean.abs());
-        let figure = round(&d, scale, true);
-        format!("{} {} {unit}", figure.mean, figure.interval()).trim().replace("  ", " ")
-    });
+    let like = best.values[0].map_or(0.0, |e| e.mean.abs());
+    let change =
+        best.differences[0].map_or(String::new(), |d| figure(&goal.metric, &found.units[0], &d, like, true));
     let sentence = match verdict {
         Verdict::Better => format!("{setting} improves {metric} over the scenario as it is: {change}"),
         Verdict::Worse => format!(
