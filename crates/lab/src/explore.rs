@@ -22,6 +22,8 @@ const FIRST_STEP: f64 = 0.125;
 const LAST_STEP: f64 = 1e-3;
 /// The share of the trials that fills the space.
 const FILLING: f64 = 0.4;
+/// The most points that are evaluated together.
+const AT_ONCE: usize = 64;
 /// Points of the filling that were there before, after which no new one is expected.
 const MOST_KNOWN: usize = 200;
 /// The bases of the points of Halton: a prime per axis.
@@ -125,15 +127,16 @@ impl<'a> Exploration<'a> {
         batch.extend(self.fill(filling.min(self.most - batch.len())));
         let mut step = FIRST_STEP;
         while !batch.is_empty() {
-            let asked = batch.len();
-            let goals = evaluate(&batch)?;
-            let was_stopped = goals.len() < asked;
-            for (at, goals) in batch.drain(..).zip(goals) {
-                tried.push(Tried { at, goals });
-                keep(&mut kept, &tried, step);
-            }
-            if was_stopped {
-                break;
+            for part in batch.chunks(AT_ONCE) {
+                let goals = evaluate(part)?;
+                let was_stopped = goals.len() < part.len();
+                for (at, goals) in part.iter().cloned().zip(goals) {
+                    tried.push(Tried { at, goals });
+                    keep(&mut kept, &tried, step);
+                }
+                if was_stopped {
+                    return Ok(tried);
+                }
             }
             (batch, step) = self.next(&mut kept, &tried);
         }

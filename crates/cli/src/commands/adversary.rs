@@ -105,8 +105,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 /// The fields and ranges of a file.
 fn bounds(file: &Path) -> Result<Vec<Axis>, Failure> {
     let name = quell_files::name(file);
-    let text =
-        quell_files::read_text(file, BOUNDS).map_err(|e| Failure::cannot(format!("read {name}"), e))?;
+    let text = quell_files::read_text(file, BOUNDS).map_err(|e| bad_input!("{name}: cannot read: {e}"))?;
     let table: toml::Table =
         text.parse().map_err(|e: toml::de::Error| bad_input!("{name}: not valid TOML: {}", e.message()))?;
     let mut all = Vec::new();
