@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use quell_lab::RunError;
+use quell_lab::{RunError, SearchError};
 use quell_scenario::{ScenarioError, suggest, unknown};
 use quell_units::text::cut;
 
@@ -62,6 +62,16 @@ impl From<ScenarioError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         Failure::Failed(error.to_string())
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Scenario(error) => (*error).into(),
+            SearchError::Run(error) => error.into(),
+            SearchError::Question(why) => Failure::BadInput(why),
+        }
     }
 }
 

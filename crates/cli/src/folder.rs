@@ -216,7 +216,6 @@ fn replace_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
 }
 
 /// Writes files to a folder, which is made if it is missing: all of them, or none if one cannot be written.
-#[cfg(feature = "all")]
 pub fn write_all(files: &BTreeMap<PathBuf, Vec<u8>>, dir: &Path) -> Result<(), Failure> {
     let missing = dir.ancestors().filter(|p| !p.as_os_str().is_empty()).take_while(|p| !p.exists());
     // Declared first, so that it goes after the temporary files in it.

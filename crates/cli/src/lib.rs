@@ -39,6 +39,7 @@ mod simulate;
 mod table;
 mod terminal;
 mod traces;
+mod trials;
 
 use std::ffi::OsString;
 

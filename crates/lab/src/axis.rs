@@ -20,6 +20,22 @@ pub struct Axis {
     pub values: Vec<f64>,
 }
 
+impl Axis {
+    /// A value of the axis with its unit.
+    pub fn text(&self, at: f64) -> String {
+        match self.unit.is_empty() {
+            true => at.to_string(),
+            false => format!("{at} {}", self.unit),
+        }
+    }
+
+    /// The value that a text gives in this axis's unit; `None`: it has another one, or lies outside.
+    pub(crate) fn read(&self, text: &str) -> Option<f64> {
+        let (x, unit) = value(text)?;
+        (unit == self.unit && self.from <= x && x <= self.to).then_some(x)
+    }
+}
+
 impl std::str::FromStr for Axis {
     type Err = String;
 

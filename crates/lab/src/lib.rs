@@ -19,10 +19,12 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod adversary;
 mod auto;
 mod axis;
 mod cache;
 mod commit;
+mod explore;
 mod fingerprint;
 mod jobs;
 mod options;
@@ -34,8 +36,11 @@ mod search;
 mod space;
 mod store;
 mod trace;
+mod trials;
+mod tune;
 mod work;
 
+pub use adversary::{Adversaries, Adversary, Case, Loss};
 pub use auto::run_auto;
 pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, CacheEntry, Hit, Key, Lookup, read_entry};
@@ -61,4 +66,5 @@ pub use trace::{
     Export, Exporter, TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing,
     read_trace, read_trace_file, trace_size,
 };
+pub use tune::{Check, Goal, Kind, Trial, Tune, Tuned, Verdict};
 pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use quell_metrics::{ERROR, Estimate, Looks, Quantity, View, Width, check_class};
+use quell_metrics::{ERROR, Estimate, Looks, Quantity, View, Width, check_class, distinct};
 use quell_scenario::values::Seeds;
 use quell_scenario::{Document, Point, ScenarioError, Study};
 use serde::{Deserialize, Serialize};
@@ -334,7 +334,7 @@ impl Search {
             let n = first.points.len();
             return fail(format!("a search needs a scenario that is one point, not a sweep over {n}"));
         };
-        let algorithm = self.choose(point)?;
+        let algorithm = choose(self.algorithm.as_ref(), &[self.over.name.as_str()], point)?;
         check_class(&self.metric, &first).map_err(SearchError::Question)?;
         let mut unit = String::new();
         let links = point.links();
@@ -399,10 +399,7 @@ impl Search {
 
     /// A value of the axis with its unit.
     pub fn text(&self, at: f64) -> String {
-        match self.over.unit.is_empty() {
-            true => at.to_string(),
-            false => format!("{at} {}", self.over.unit),
-        }
+        self.over.text(at)
     }
 
     fn study(&self, scenario: &Document, at: f64, options: &Options<'_>) -> Result<Study, ScenarioError> {
@@ -428,27 +425,32 @@ impl Search {
         let whole = self.study(scenario, between, options).is_err();
         Ok((first, whole))
     }
+}
 
-    /// The algorithm that is meant.
-    fn choose(&self, point: &Point) -> Result<String, SearchError> {
-        let labels: Vec<&str> = point.scenario.aqm.iter().map(|a| a.label()).collect();
-        let named = self.over.name.strip_prefix("aqm.").and_then(|rest| rest.split('.').next());
-        let chosen = match (&self.algorithm, named, labels.as_slice()) {
-            (Some(label), ..) => Some(label.as_str()),
-            (None, Some(named), _) if labels.contains(&named) => Some(named),
-            (None, _, [only]) => Some(*only),
-            _ => None,
-        };
-        match chosen {
-            Some(label) if labels.contains(&label) => Ok(label.to_string()),
-            Some(label) => Err(SearchError::Question(format!(
-                "algorithm \"{label}\": the scenario has {}",
-                labels.join(", ")
-            ))),
-            None => Err(SearchError::Question(format!(
-                "which algorithm is meant? The scenario has {}; name one",
-                labels.join(", ")
-            ))),
-        }
+/// The algorithm that is meant: the one that is named, else the one that a field names, else the only one.
+pub(crate) fn choose(
+    algorithm: Option<&String>,
+    fields: &[&str],
+    point: &Point,
+) -> Result<String, SearchError> {
+    let labels: Vec<&str> = point.scenario.aqm.iter().map(|a| a.label()).collect();
+    let in_fields = fields.iter().filter_map(|f| f.strip_prefix("aqm.")?.split('.').next());
+    let named = distinct(in_fields.filter(|name| labels.contains(name)));
+    let chosen = match (algorithm, named.as_slice(), labels.as_slice()) {
+        (Some(label), ..) => Some(label.as_str()),
+        (None, [named], _) => Some(*named),
+        (None, [], [only]) => Some(*only),
+        _ => None,
+    };
+    match chosen {
+        Some(label) if labels.contains(&label) => Ok(label.to_string()),
+        Some(label) => Err(SearchError::Question(format!(
+            "algorithm \"{label}\": the scenario has {}",
+            labels.join(", ")
+        ))),
+        None => Err(SearchError::Question(format!(
+            "which algorithm is meant? The scenario has {}; name one",
+            labels.join(", ")
+        ))),
     }
 }

@@ -539,6 +539,12 @@ impl Document {
         Ok(())
     }
 
+    /// The value of a field as it is written, if the document has one.
+    pub fn value(&self, field: &str) -> Option<String> {
+        let path = resolve(&self.tree, field).ok()?;
+        self.tree.at(&path).map(plain)
+    }
+
     /// True if one of the file's algorithms has this name.
     pub fn has_algorithm(&self, name: &str) -> bool {
         resolve(&self.tree, &format!("aqm.{name}")).is_ok()

@@ -3,6 +3,7 @@
 // Which commands a build has: ARCHITECTURE.md.
 #[cfg(not(all(feature = "all", target_os = "linux")))]
 mod absent;
+mod adversary;
 #[cfg(feature = "theory")]
 mod analyze;
 mod aqm;
@@ -43,6 +44,7 @@ mod scenario;
 mod search;
 mod show;
 mod tcp;
+mod tune;
 #[cfg(all(feature = "all", target_os = "linux"))]
 mod wire;
 mod worker;
@@ -123,6 +125,8 @@ pub fn note_of_absent() -> Option<String> {
 /// Options that commands share, and that one of them refuses or that have no effect there: its help does not list them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("search", &["sweep"]),
+    ("tune", &["sweep"]),
+    ("adversary", &["sweep"]),
     ("scale", &["precision", "max_seeds", "sweep", "classes", "segments"]),
     ("tasks", &["precision", "max_seeds", "engine", "no_cache", "threads", "quiet", "fresh", "verify"]),
     ("worker", &["precision", "max_seeds", "engine", "no_cache"]),
@@ -154,6 +158,10 @@ pub enum Command {
     Compare(compare::Args),
     /// Find the value of a scenario's field at which a metric crosses a threshold.
     Search(search::Args),
+    /// Find the values of a scenario's fields with which a metric is best, or the front of two metrics.
+    Tune(tune::Args),
+    /// Find the traffic under which one algorithm loses most against another, and the other way around.
+    Adversary(adversary::Args),
     /// Run a scenario as it is and N times as large, and show which metrics agree.
     Scale(scale::Args),
     /// Print the tables of a results folder.
@@ -216,6 +224,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::run(&args, line),
         Command::Search(args) => search::run(&args, line),
+        Command::Tune(args) => tune::run(&args, line),
+        Command::Adversary(args) => adversary::run(&args, line),
         Command::Scale(args) => scale::run(&args, line),
         Command::Show(args) => show::run(&args),
         Command::Report(args) => report::run(&args, line),

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use quell_lab::{
-    Axis, Ending, Estimate, MAX_SEEDS, Probe, Quantity, Search, SearchError, Searched, Side, Width,
-};
+use quell_lab::{Axis, Ending, Estimate, MAX_SEEDS, Probe, Quantity, Search, Searched, Side, Width};
 use quell_units::text::one_line;
 use quell_view::figures;
 use serde::Serialize;
@@ -247,15 +245,5 @@ fn conclude(question: &Search, found: &Searched, format: Format) -> Result<(), F
             Some(between) => format!("so far, {between}"),
             None => "no crossing is known yet".to_string(),
         })),
-    }
-}
-
-impl From<SearchError> for Failure {
-    fn from(error: SearchError) -> Self {
-        match error {
-            SearchError::Scenario(error) => (*error).into(),
-            SearchError::Run(error) => error.into(),
-            SearchError::Question(why) => Failure::BadInput(why),
-        }
     }
 }

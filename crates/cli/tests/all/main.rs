@@ -22,3 +22,4 @@ mod shells;
 mod survival;
 mod theory;
 mod traces;
+mod tune;

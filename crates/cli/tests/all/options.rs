@@ -212,6 +212,8 @@ fn help_lists_no_option_that_is_refused() {
     let bench = Bench::new();
     for (command, refused) in [
         ("search", &["--sweep"][..]),
+        ("tune", &["--sweep"]),
+        ("adversary", &["--sweep"]),
         ("tasks", &["--precision", "--max-seeds", "--engine", "--no-cache", "--verify", "--threads"]),
         ("worker", &["--precision", "--max-seeds", "--engine", "--no-cache"]),
     ] {

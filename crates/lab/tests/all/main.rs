@@ -6,3 +6,4 @@ mod parts;
 mod runs;
 mod search;
 mod traces;
+mod tune;

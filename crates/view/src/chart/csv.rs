@@ -94,7 +94,7 @@ pub(crate) fn rounded_as(x: f64, half_width: f64) -> String {
 }
 
 /// Adds a row; what needs quotes has them.
-pub(crate) fn row(out: &mut String, fields: impl Iterator<Item = String>) {
+pub fn row(out: &mut String, fields: impl Iterator<Item = String>) {
     for (i, field) in fields.enumerate() {
         if i > 0 {
             out.push(',');

@@ -20,7 +20,7 @@ mod senders;
 pub(crate) mod sweep;
 mod text;
 
-pub use csv::csv;
+pub use csv::{csv, row};
 pub use curves::{Chart, Curve, Form, Horizontal, Panel};
 pub use diagram::{Choice, Diagram};
 pub(crate) use diagram::{per_second, throughput, window};
