@@ -93,7 +93,7 @@ const OF_SIMULATIONS: &[&str] = &["hash_key", "statistics", "queues", "sync_time
 const OF_CURVES: &[&str] = &["min_th", "max_th", "max_p", "gentle", "weight", "lowest", "classes"];
 
 /// Parameters of CAKE that are those of the link.
-const OF_THE_LINK: &[&str] = &["bandwidth", "overhead", "mpu", "framing", "layer"];
+pub(crate) const OF_THE_LINK: &[&str] = &["bandwidth", "overhead", "mpu", "framing", "layer"];
 
 /// Values that say: as Linux does it.
 const AS_LINUX: &[(&str, &str)] = &[

@@ -1,9 +1,10 @@
 //! The file of `quell gateway run --config`.
 
 use quell_units::QueueSize;
-use toml::{Table, Value};
+use toml::Table;
 
 use super::{Job, Unwritable};
+use crate::offer::OF_THE_LINK;
 use crate::shaped::FULL;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
@@ -27,26 +28,21 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
             "the file has one ecn for both directions: true is written, as one of them asks for it".into(),
         );
     }
-    let mut aqm = Table::new();
-    aqm.insert("algorithm".into(), slower.aqm.name().into());
+    let mut text = format!(
+        "wan = \"{}\"\nup = \"{}\"\ndown = \"{}\"\necn = {}\nbuffer = \"{buffer}\"\n\n[aqm]\nalgorithm = \"{}\"\n",
+        job.shaped.wan,
+        rates[1],
+        rates[0],
+        down.ecn || up.ecn,
+        slower.aqm.name()
+    );
     let all = Table::try_from(&slower.aqm).unwrap_or_default();
-    let of_the_link = ["bandwidth", "overhead", "mpu", "framing", "layer"];
     for (name, _) in slower.aqm.changed() {
-        if let Some(value) = all.get(name).filter(|_| !of_the_link.contains(&name)) {
-            aqm.insert(name.into(), value.clone());
+        if let Some(value) = all.get(name).filter(|_| !OF_THE_LINK.contains(&name)) {
+            text.push_str(&format!("{name} = {value}\n"));
         }
     }
-    let mut file = Table::new();
-    file.insert("wan".into(), job.shaped.wan.clone().into());
-    file.insert("up".into(), rates[1].to_string().into());
-    file.insert("down".into(), rates[0].to_string().into());
-    file.insert("ecn".into(), (down.ecn || up.ecn).into());
-    file.insert("buffer".into(), buffer.to_string().into());
-    file.insert("aqm".into(), Value::Table(aqm));
-    job.part(
-        "/etc/quell/gateway.toml; then quell gateway check --config /etc/quell/gateway.toml",
-        file.to_string(),
-    );
+    job.part("/etc/quell/gateway.toml; then quell gateway check --config /etc/quell/gateway.toml", text);
     Ok(())
 }
 
