@@ -1,6 +1,9 @@
 //! Routers as data: what each one has, counts and needs.
 
+use std::mem::discriminant;
+
 use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_tc::Kernel;
 use quell_units::BitRate;
 
 use crate::counted::Counts;
@@ -11,6 +14,8 @@ use crate::shaped::Shaped;
 /// What shapes a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Platform {
+    /// Linux of a version, with tc.
+    Linux(Kernel),
     /// OpenWrt with sqm-scripts.
     OpenWrt,
     /// systemd-networkd.
@@ -31,6 +36,9 @@ pub enum Platform {
     IosXe,
 }
 
+/// The kernel of Debian 13.
+const DEBIAN: Kernel = Kernel::new(6, 12);
+
 /// What a platform is.
 struct About {
     platform: Platform,
@@ -50,6 +58,21 @@ struct About {
 }
 
 const ABOUT: &[About] = &[
+    About {
+        platform: Platform::Linux(DEBIAN),
+        name: "linux",
+        aliases: &["tc", "debian"],
+        title: "Linux with tc",
+        offers: &[],
+        counts: Counts::Link,
+        devices: ("eth0", "eth1"),
+        processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
+        notes: &[
+            "turn off flow tables of nftables (flowtable, hardware offload), whose packets go around the queue",
+            "IPv4 and IPv6 share the queue",
+        ],
+        source: "tc(8) and the pages of each qdisc; docs/how-to/tc.md",
+    },
     About {
         platform: Platform::OpenWrt,
         name: "openwrt",
@@ -205,7 +228,8 @@ impl Platform {
 
     fn about(self) -> &'static About {
         // Every variant has one, which a test checks.
-        ABOUT.iter().find(|about| about.platform == self).unwrap_or(&ABOUT[0])
+        let is_own = |about: &&About| discriminant(&about.platform) == discriminant(&self);
+        ABOUT.iter().find(is_own).unwrap_or(&ABOUT[0])
     }
 
     /// Its name, as `--can` takes it.
@@ -245,18 +269,21 @@ impl Platform {
 
     /// The algorithms that it has, or comes near to.
     pub fn offers(self) -> Vec<Offer> {
+        let all = |algorithm, native| Offer {
+            algorithm,
+            native,
+            since: "",
+            fit: Fit::Same,
+            words: Words::All,
+            note: None,
+        };
         match self {
-            Platform::Gateway => CATALOG
-                .iter()
-                .map(|entry| Offer {
-                    algorithm: entry.name,
-                    native: entry.name,
-                    since: "",
-                    fit: Fit::Same,
-                    words: Words::All,
-                    note: None,
-                })
-                .collect(),
+            Platform::Gateway => CATALOG.iter().map(|entry| all(entry.name, entry.name)).collect(),
+            Platform::Linux(kernel) => {
+                let there = |qdisc: &str| quell_tc::defaults::of_qdisc(qdisc, kernel).is_some();
+                let own = quell_tc::QDISCS.iter().filter(|(_, qdisc)| there(qdisc));
+                own.map(|(name, qdisc)| all(name, qdisc)).collect()
+            }
             _ => self.about().offers.to_vec(),
         }
     }
@@ -289,15 +316,22 @@ impl Platform {
         self.about().processor
     }
 
-    /// The platform of a name; a version after it (`openwrt-24.10`) changes nothing.
+    /// The platform of a name. A version after it (`linux-7.2`) counts for Linux, and changes nothing elsewhere.
     pub fn find(name: &str) -> Option<Platform> {
         let exact = |name: &str| {
             let found = ABOUT.iter().find(|about| about.name == name || about.aliases.contains(&name));
             found.map(|about| about.platform)
         };
-        let version = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-        exact(name)
-            .or_else(|| name.rsplit_once('-').filter(|(_, v)| version(v)).and_then(|(name, _)| exact(name)))
+        let is_version =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let versioned = || {
+            let (name, version) = name.rsplit_once('-').filter(|(_, version)| is_version(version))?;
+            match exact(name)? {
+                Platform::Linux(_) => version.parse().ok().map(Platform::Linux),
+                other => Some(other),
+            }
+        };
+        exact(name).or_else(versioned)
     }
 }
 
@@ -314,6 +348,10 @@ mod tests {
         }
         assert_eq!(Platform::find("openwrt-24.10"), Some(Platform::OpenWrt));
         assert_eq!(Platform::find("openwrt-x"), None);
+        assert_eq!(Platform::find("linux"), Some(Platform::Linux(DEBIAN)));
+        assert_eq!(Platform::find("linux-7.2"), Some(Platform::Linux(Kernel::NEWEST)));
+        assert!(!Platform::Linux(DEBIAN).algorithms().contains(&"dualpi2"));
+        assert!(Platform::Linux(Kernel::NEWEST).algorithms().contains(&"dualpi2"));
         assert_eq!(Platform::find("mikrotik"), Some(Platform::RouterOs));
     }
 

@@ -12,7 +12,8 @@ pub(super) fn write(job: &mut Job<'_>) {
     if job.queues.iter().all(|queue| queue.side.range.is_none()) {
         return;
     }
-    if job.platform != Platform::OpenWrt || !job.queues.iter().all(|queue| queue.is("cake")) {
+    let has_it = matches!(job.platform, Platform::OpenWrt | Platform::Linux(_));
+    if !has_it || !job.queues.iter().all(|queue| queue.is("cake")) {
         let note = "the link varies, and a fixed rate is too high at times: cake-autorate follows it with CAKE on OpenWrt \
                     or Linux";
         job.notes.push(note.into());

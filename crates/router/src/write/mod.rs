@@ -6,11 +6,13 @@ mod gateway;
 mod gui;
 mod ios_xe;
 mod junos;
+mod linux;
 mod networkd;
 mod openwrt;
 mod profile;
 mod routeros;
 
+use quell_tc::NotInLinux;
 use quell_units::BitRate;
 use quell_units::text::cut;
 
@@ -69,6 +71,9 @@ pub enum Unwritable {
         /// The name that the device mostly has.
         mostly: &'static str,
     },
+    /// Linux of that version has no such queue.
+    #[error("{0}")]
+    NotInLinux(NotInLinux),
     /// A device's name is none.
     #[error("{field} = \"{name}\" is no device's name; use letters, digits and . _ - @ / : only, at most 64")]
     Device {
@@ -209,6 +214,7 @@ pub fn write(platform: Platform, shaped: &Shaped) -> Result<Written, Unwritable>
         }
     }
     match platform {
+        Platform::Linux(kernel) => linux::write(&mut job, kernel)?,
         Platform::OpenWrt => openwrt::write(&mut job)?,
         Platform::Networkd => networkd::write(&mut job)?,
         Platform::RouterOs => routeros::write(&mut job)?,
