@@ -598,6 +598,37 @@ mod tests {
 
     const GOOD: &str = "wan = \"eth0\"\nup = \"18 Mbit/s\"\ndown = \"95 Mbit/s\"\n";
 
+    /// What `quell recommend` writes for a gateway is read here, with every algorithm, and says the same.
+    #[test]
+    fn a_file_that_is_recommended_is_read() {
+        use quell_router::{Platform, Shaped, Side, technology, write};
+
+        let more = [
+            "algorithm = \"cake\"\nrtt = \"80 ms\"\ndiffserv = \"diffserv4\"\nack_filter = \"on\"",
+            "algorithm = \"wred\"\nclasses = [{ precedence = 3, min_th = \"30 packets\", max_p = 0.5 }]",
+            "algorithm = \"red\"\nmin_th = \"15 kB\"\nmax_th = \"45 kB\"\nweight = { time_constant = \"1 s\" }",
+        ];
+        let more = more.iter().map(|text| toml::from_str::<AqmConfig>(text).unwrap());
+        for aqm in quell_aqm::catalog::CATALOG.iter().map(|entry| (entry.default)()).chain(more) {
+            let side = |rate: &str| Side {
+                link: technology::find("docsis").unwrap().shaped(rate.parse().unwrap()),
+                aqm: aqm.clone(),
+                ecn: true,
+                buffer: QueueSize::Packets(400.0),
+                range: None,
+            };
+            let (wan, lan) = ("eth0".into(), None);
+            let shaped = Shaped { wan, lan, down: side("100 Mbit/s"), up: side("20 Mbit/s") };
+            let written = write(Platform::Gateway, &shaped).unwrap();
+            let settings =
+                of(&written.parts[0].text).unwrap_or_else(|e| panic!("{e}: {}", written.parts[0].text));
+            // 95% of the rates, less 18 of each 1018 bytes, which IP packets are not.
+            assert_eq!(settings.lines.each_ref().map(|line| line.rate.bps()), [18_660_000, 93_320_000]);
+            assert!(settings.lines.iter().all(|line| line.aqm == aqm && line.ecn), "{aqm:?}");
+            assert_eq!(settings.lines[0].buffer, QueueSize::Packets(400.0));
+        }
+    }
+
     #[test]
     fn a_file_says_what_options_say() {
         let settings = of(&format!(

@@ -1,0 +1,340 @@
+//! Routers as data: what each one has, counts and needs.
+
+use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_units::BitRate;
+
+use crate::counted::Counts;
+use crate::offer::{Fit, Offer, Words};
+use crate::offers;
+use crate::shaped::Shaped;
+
+/// What shapes a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Platform {
+    /// OpenWrt with sqm-scripts.
+    OpenWrt,
+    /// systemd-networkd.
+    Networkd,
+    /// MikroTik RouterOS 7.
+    RouterOs,
+    /// FreeBSD with ipfw and dummynet.
+    FreeBsd,
+    /// OPNsense.
+    OpnSense,
+    /// pfSense.
+    PfSense,
+    /// `quell gateway` on Linux.
+    Gateway,
+    /// Juniper's Junos.
+    Junos,
+    /// Cisco's IOS XE.
+    IosXe,
+}
+
+/// What a platform is.
+struct About {
+    platform: Platform,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    title: &'static str,
+    offers: &'static [Offer],
+    /// What its shaper counts.
+    counts: Counts,
+    /// The devices that it mostly has: toward the link, and toward the hosts.
+    devices: (&'static str, &'static str),
+    /// Whether a processor moves the packets, and what limits it.
+    processor: Option<&'static str>,
+    /// What is always to be said: of hardware that goes around the queue, and of IPv6.
+    notes: &'static [&'static str],
+    source: &'static str,
+}
+
+const ABOUT: &[About] = &[
+    About {
+        platform: Platform::OpenWrt,
+        name: "openwrt",
+        aliases: &["sqm", "lede", "uci"],
+        title: "OpenWrt with sqm-scripts",
+        offers: offers::OPENWRT,
+        counts: Counts::Link,
+        devices: ("wan", "br-lan"),
+        processor: Some("one core shapes one direction: watch `top` for sirq during a download"),
+        notes: &[
+            "turn off hardware and software flow offloading (Network > Firewall), whose packets go around the queue",
+            "IPv4 and IPv6 share the queue",
+        ],
+        source: "sqm-scripts: run-openwrt.sh, layer_cake.qos, piece_of_cake.qos, simplest.qos, defaults.sh; tc-cake(8)",
+    },
+    About {
+        platform: Platform::Networkd,
+        name: "networkd",
+        aliases: &["systemd", "systemd-networkd"],
+        title: "systemd-networkd",
+        offers: offers::NETWORKD,
+        counts: Counts::Overhead { header: 14, least: 0, most: 4_294_967_295 },
+        devices: ("eth0", "eth1"),
+        processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
+        notes: &[
+            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; files \
+             of networkd have no action that would redirect what comes in",
+            "with several devices toward hosts, put them into a bridge",
+            "turn off flow tables of nftables with hardware offload, whose packets go around the queue",
+            "IPv4 and IPv6 share the queue",
+        ],
+        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE]: systemd 253",
+    },
+    About {
+        platform: Platform::RouterOs,
+        name: "routeros",
+        aliases: &["mikrotik", "routeros-7", "ros"],
+        title: "MikroTik RouterOS 7",
+        offers: offers::ROUTEROS,
+        counts: Counts::Fixed { header: 14 },
+        devices: ("ether1", "bridge"),
+        processor: Some("one core shapes one direction: watch `/tool profile` for queuing during a download"),
+        notes: &[
+            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not",
+            "bridge ports with hardware offload do not pass the queue of the bridge from one port to another",
+            "FastTrack passes simple queues by, but not the queues of interfaces that are used here",
+            "IPv4 and IPv6 share the queue",
+        ],
+        source: "manual.mikrotik.com: Queues, CLI reference of /queue/type (RouterOS 7)",
+    },
+    About {
+        platform: Platform::FreeBsd,
+        name: "freebsd",
+        aliases: &["ipfw", "dummynet", "dnctl"],
+        title: "FreeBSD with ipfw and dummynet",
+        offers: offers::FREEBSD,
+        counts: Counts::Fixed { header: 0 },
+        devices: ("em0", "em1"),
+        processor: Some("one thread (dummynet) shapes all: watch `top -SH` for it during a download"),
+        notes: &[
+            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as one",
+            "the rules take IPv4 and IPv6 into the same queue",
+            "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
+        ],
+        source: "ipfw(8); FreeBSD, sys/netpfil/ipfw/dn_sched_fq_codel.c, dn_sched_fq_pie.c (limits)",
+    },
+    About {
+        platform: Platform::OpnSense,
+        name: "opnsense",
+        aliases: &[],
+        title: "OPNsense",
+        offers: offers::OPNSENSE,
+        counts: Counts::Fixed { header: 0 },
+        devices: ("WAN", "LAN"),
+        processor: Some("one thread (dummynet) shapes all: watch System Activity for it during a download"),
+        notes: &[
+            "turn off hardware LRO and TSO (Interfaces > Settings), whose merged packets dummynet counts as one",
+            "the rules take IPv4 and IPv6 (protocol ip) into the same queue",
+            "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
+        ],
+        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); ipfw(8)",
+    },
+    About {
+        platform: Platform::PfSense,
+        name: "pfsense",
+        aliases: &[],
+        title: "pfSense",
+        offers: offers::PFSENSE,
+        counts: Counts::Fixed { header: 0 },
+        devices: ("WAN", "LAN"),
+        processor: Some(
+            "one thread (dummynet) shapes all: watch Diagnostics > System Activity for it during a download",
+        ),
+        notes: &[
+            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as one",
+            "the rule below is for IPv4: add the same for IPv6, into the same limiters",
+        ],
+        source: "pfSense's documentation: Traffic Shaper, Limiters; ipfw(8)",
+    },
+    About {
+        platform: Platform::Gateway,
+        name: "gateway",
+        aliases: &["quell", "quell-gateway"],
+        title: "quell gateway on Linux",
+        offers: &[],
+        counts: Counts::Fixed { header: 0 },
+        devices: ("eth0", "eth1"),
+        processor: Some("`quell gateway check` measures what this machine moves"),
+        notes: &[
+            "turn off flow tables and LRO: `quell gateway check` names them",
+            "IPv4 and IPv6 share the queue",
+        ],
+        source: "docs/gateway.md",
+    },
+    About {
+        platform: Platform::Junos,
+        name: "junos",
+        aliases: &["juniper"],
+        title: "Junos",
+        offers: offers::JUNOS,
+        counts: Counts::Overhead { header: 18, least: -120, most: 124 },
+        devices: ("ge-0/0/0", "ge-0/0/1"),
+        processor: None,
+        notes: &[
+            "packets are dropped in hardware, in all families; traffic-control-profiles need an interface with \
+             hierarchical or per-unit schedulers",
+            "what comes in is shaped where it leaves to the hosts",
+        ],
+        source: "Junos OS, Class of Service: RED drop profiles, schedulers (buffer-size temporal), traffic-control-profiles",
+    },
+    About {
+        platform: Platform::IosXe,
+        name: "ios-xe",
+        aliases: &["iosxe", "ios", "cisco"],
+        title: "IOS XE",
+        offers: offers::IOS_XE,
+        counts: Counts::Overhead { header: 14, least: -48, most: 48 },
+        devices: ("GigabitEthernet0/0/0", "GigabitEthernet0/0/1"),
+        processor: None,
+        notes: &[
+            "the policy takes IPv4 and IPv6 into the same queue",
+            "what comes in is shaped where it leaves to the hosts",
+        ],
+        source: "Cisco IOS Quality of Service command reference: random-detect, queue-limit, fair-queue, shape",
+    },
+];
+
+impl Platform {
+    /// Every platform.
+    pub fn all() -> impl Iterator<Item = Platform> {
+        ABOUT.iter().map(|about| about.platform)
+    }
+
+    fn about(self) -> &'static About {
+        // Every variant has one, which a test checks.
+        ABOUT.iter().find(|about| about.platform == self).unwrap_or(&ABOUT[0])
+    }
+
+    /// Its name, as `--can` takes it.
+    pub fn name(self) -> &'static str {
+        self.about().name
+    }
+
+    /// Other names of it.
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.about().aliases
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        self.about().title
+    }
+
+    /// What its shaper counts of a packet.
+    pub fn counts(self) -> Counts {
+        self.about().counts
+    }
+
+    /// The devices that it mostly has: toward the link, and toward the hosts.
+    pub fn devices(self) -> (&'static str, &'static str) {
+        self.about().devices
+    }
+
+    /// What is always to be known of it.
+    pub fn notes(self) -> &'static [&'static str] {
+        self.about().notes
+    }
+
+    /// Where this is from.
+    pub fn source(self) -> &'static str {
+        self.about().source
+    }
+
+    /// The algorithms that it has, or comes near to.
+    pub fn offers(self) -> Vec<Offer> {
+        match self {
+            Platform::Gateway => CATALOG
+                .iter()
+                .map(|entry| Offer {
+                    algorithm: entry.name,
+                    native: entry.name,
+                    since: "",
+                    fit: Fit::Same,
+                    words: Words::All,
+                    note: None,
+                })
+                .collect(),
+            _ => self.about().offers.to_vec(),
+        }
+    }
+
+    /// The algorithms that it has, as the catalog names them.
+    pub fn algorithms(self) -> Vec<&'static str> {
+        self.offers().iter().filter(|offer| offer.fit == Fit::Same).map(|offer| offer.algorithm).collect()
+    }
+
+    /// The offer for an algorithm, if there is one.
+    pub fn has(self, config: &AqmConfig) -> Option<Offer> {
+        self.offers().into_iter().find(|offer| offer.algorithm == config.name())
+    }
+
+    /// What is to be said if a router's processor shapes no more than `limit`, both directions together.
+    pub fn beyond(self, limit: BitRate, shaped: &Shaped) -> Option<String> {
+        let processor = self.about().processor?;
+        let both = BitRate::from_bps(shaped.down.link.rate.bps().saturating_add(shaped.up.link.rate.bps()));
+        (both > limit).then(|| {
+            format!(
+                "{both} in both directions are more than the {limit} that this router can shape: it would then become the \
+                 bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a faster \
+                 router ({processor})"
+            )
+        })
+    }
+
+    /// The processor's part in shaping, if it has one.
+    pub(crate) fn processor(self) -> Option<&'static str> {
+        self.about().processor
+    }
+
+    /// The platform of a name; a version after it (`openwrt-24.10`) changes nothing.
+    pub fn find(name: &str) -> Option<Platform> {
+        let exact = |name: &str| {
+            let found = ABOUT.iter().find(|about| about.name == name || about.aliases.contains(&name));
+            found.map(|about| about.platform)
+        };
+        let version = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        exact(name)
+            .or_else(|| name.rsplit_once('-').filter(|(_, v)| version(v)).and_then(|(name, _)| exact(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::catalog::find;
+
+    #[test]
+    fn each_has_its_own_description() {
+        for about in ABOUT {
+            assert_eq!(about.platform.name(), about.name);
+            assert_eq!(Platform::find(about.name), Some(about.platform));
+        }
+        assert_eq!(Platform::find("openwrt-24.10"), Some(Platform::OpenWrt));
+        assert_eq!(Platform::find("openwrt-x"), None);
+        assert_eq!(Platform::find("mikrotik"), Some(Platform::RouterOs));
+    }
+
+    /// What is offered is in the catalog, and what is said of its parameters are some of them.
+    #[test]
+    fn offers_are_of_the_catalog() {
+        for platform in Platform::all() {
+            for offer in platform.offers() {
+                let entry = find(offer.algorithm).unwrap();
+                let own: Vec<&str> = (entry.params)().iter().map(|p| p.name).collect();
+                let Words::These(knobs) = offer.words else { continue };
+                for knob in knobs {
+                    let of_side = ["ecn", "limit", "memory_limit"].contains(&knob.ours);
+                    assert!(
+                        of_side || own.contains(&knob.ours),
+                        "{platform:?} {} {}",
+                        offer.algorithm,
+                        knob.ours
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Technologies of links: what a packet takes of them, and how far below their rate to shape.
+
+use quell_units::{BitRate, Bytes, Framing, LinkLayer};
+
+/// A technology of links.
+#[derive(Clone, Copy, Debug)]
+pub struct Technology {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Bytes beside the IP packet, and what they are.
+    pub overhead: u64,
+    /// What these bytes are.
+    pub bytes: &'static str,
+    /// The smallest packet with its overhead.
+    pub smallest: u64,
+    /// Framing of what that makes.
+    pub framing: Framing,
+    /// The largest IP packet.
+    pub largest: u64,
+    /// The advised rate of the shaper as parts of a thousand of the link's.
+    pub share: u64,
+    /// Why so much.
+    pub why: &'static str,
+    /// What the link's rate counts, and who enforces it.
+    pub counts: &'static str,
+    /// Whether its rate moves so that no fixed rate is right.
+    pub varies: bool,
+    /// Whether a shaper helps at all; where not, what does.
+    pub instead: Option<&'static str>,
+    /// Source of the figures.
+    pub source: &'static str,
+}
+
+const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains";
+const OF_DSL: &str = "the modem's synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM drain";
+const SYNC: &str = "the synchronization rate, in both directions: the modem's and the DSLAM's";
+const MOVES: &str = "the rate moves faster than a person can follow: cake-autorate keeps the shaper below it";
+const OF_ATM: &str =
+    "tc-cake(8); ITU-T I.361 (cells), I.363.5 (AAL5), RFC 2684 (LLC/SNAP and VC-MUX), RFC 2516 (PPPoE)";
+const OF_PTM: &str =
+    "tc-cake(8); ITU-T G.992.3 Annex N (64/65 octets), RFC 2516 (PPPoE), IEEE 802.3 and 802.1Q";
+const HEADERS: &str = "at most as tc-cake(8) counts it";
+
+/// A technology with cells of ATM.
+const fn atm(
+    name: &'static str,
+    title: &'static str,
+    overhead: u64,
+    bytes: &'static str,
+    largest: u64,
+) -> Technology {
+    let framing = Framing::Atm;
+    Technology { name, title, overhead, bytes, framing, largest, source: OF_ATM, ..DSL }
+}
+
+/// A technology with code words of PTM.
+const fn ptm(
+    name: &'static str,
+    title: &'static str,
+    overhead: u64,
+    bytes: &'static str,
+    largest: u64,
+) -> Technology {
+    let framing = Framing::Ptm;
+    Technology { name, title, overhead, bytes, framing, largest, source: OF_PTM, ..DSL }
+}
+
+/// What lines of telephone cable have in common.
+const DSL: Technology = Technology {
+    name: "",
+    title: "",
+    overhead: 0,
+    bytes: HEADERS,
+    smallest: 0,
+    framing: Framing::None,
+    largest: 1500,
+    share: 950,
+    why: OF_DSL,
+    counts: SYNC,
+    varies: false,
+    instead: None,
+    source: OF_PTM,
+};
+
+/// Every technology.
+pub const TECHNOLOGIES: &[Technology] = &[
+    Technology {
+        name: "docsis",
+        title: "cable (DOCSIS)",
+        overhead: 18,
+        bytes: "Ethernet header 14, FCS 4",
+        smallest: 64,
+        share: 950,
+        why: MODEM,
+        counts: "the service's rate, enforced by the CMTS in both directions by a token bucket that counts Ethernet frames \
+                 with their FCS; headers of DOCSIS are not counted",
+        source: "CableLabs MULPI, Maximum Sustained Traffic Rate; tc-cake(8): docsis",
+        ..DSL
+    },
+    ptm("vdsl-pppoe", "VDSL2 with PPPoE", 30, "PPPoE and PPP 8, Ethernet header 14, FCS 4, PTM 4", 1492),
+    ptm(
+        "vdsl-pppoe-vlan",
+        "VDSL2 with PPPoE in a VLAN",
+        34,
+        "PPPoE and PPP 8, VLAN 4, Ethernet header 14, FCS 4, PTM 4",
+        1492,
+    ),
+    ptm("vdsl-bridged", "VDSL2 with Ethernet", 22, "Ethernet header 14, FCS 4, PTM 4", 1500),
+    ptm(
+        "vdsl-bridged-vlan",
+        "VDSL2 with Ethernet in a VLAN",
+        26,
+        "VLAN 4, Ethernet header 14, FCS 4, PTM 4",
+        1500,
+    ),
+    atm(
+        "adsl-pppoe-llcsnap",
+        "ADSL with PPPoE, LLC/SNAP",
+        40,
+        "PPPoE and PPP 8, Ethernet header 14, LLC/SNAP 10, AAL5 8",
+        1492,
+    ),
+    atm(
+        "adsl-pppoe-vcmux",
+        "ADSL with PPPoE, VC-MUX",
+        32,
+        "PPPoE and PPP 8, Ethernet header 14, padding 2, AAL5 8",
+        1492,
+    ),
+    atm("adsl-pppoa-llc", "ADSL with PPPoA, LLC", 14, "PPP 2, LLC 4, AAL5 8", 1500),
+    atm("adsl-pppoa-vcmux", "ADSL with PPPoA, VC-MUX", 10, "PPP 2, AAL5 8", 1500),
+    atm("adsl-ipoa-llcsnap", "ADSL with IPoA, LLC/SNAP", 16, "LLC/SNAP 8, AAL5 8", 1500),
+    atm("adsl-ipoa-vcmux", "ADSL with IPoA, VC-MUX", 8, "AAL5 8", 1500),
+    atm(
+        "adsl-bridged-llcsnap",
+        "ADSL with Ethernet, LLC/SNAP",
+        32,
+        "Ethernet header 14, LLC/SNAP 10, AAL5 8",
+        1500,
+    ),
+    atm(
+        "adsl-bridged-vcmux",
+        "ADSL with Ethernet, VC-MUX",
+        24,
+        "Ethernet header 14, padding 2, AAL5 8",
+        1500,
+    ),
+    Technology {
+        name: "gpon",
+        title: "passive optical fiber (GPON, XGS-PON)",
+        overhead: 27,
+        bytes: "Ethernet header 14, VLAN 4, FCS 4, GEM 5",
+        smallest: 69,
+        share: 950,
+        why: MODEM,
+        counts: "the service's rate, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in case it \
+                 is enforced on the fiber",
+        source: "ITU-T G.984.3 clause 8.3 (GEM), IEEE 802.3 and 802.1Q",
+        ..DSL
+    },
+    Technology {
+        name: "ethernet",
+        title: "Ethernet to another router that limits it",
+        overhead: 38,
+        bytes: "Ethernet header 14, FCS 4, preamble 8, gap 12",
+        smallest: 84,
+        share: 950,
+        why: MODEM,
+        counts: "the wire's rate, with preambles and gaps",
+        source: "IEEE 802.3; tc-cake(8): ethernet",
+        ..DSL
+    },
+    Technology {
+        name: "port",
+        title: "a port of a switch or a server, at its own rate",
+        overhead: 38,
+        bytes: "Ethernet header 14, FCS 4, preamble 8, gap 12",
+        smallest: 84,
+        share: 1000,
+        why: "the queue is already before this port, so nothing is shaped",
+        counts: "the wire's rate, with preambles and gaps",
+        instead: Some("give the port's own queue the algorithm, without a shaper"),
+        source: "IEEE 802.3; tc-cake(8): ethernet",
+        ..DSL
+    },
+    Technology {
+        name: "wifi",
+        title: "Wi-Fi",
+        overhead: 38,
+        bytes: "counted as an Ethernet frame; a frame of Wi-Fi costs air time, which no overhead in bytes says",
+        smallest: 84,
+        share: 800,
+        why: "rates change with each station and each frame, so any fixed rate is a guess",
+        counts: "air time, which stations share",
+        varies: true,
+        instead: Some(
+            "the queue belongs into the driver: FQ-CoDel of mac80211 with air-time fairness, no shaper",
+        ),
+        source: "RFC 8290 section 6.1; Høiland-Jørgensen et al., Ending the Anomaly, USENIX ATC 2017",
+        ..DSL
+    },
+    Technology {
+        name: "lte",
+        title: "LTE",
+        overhead: 6,
+        bytes: "about: PDCP 2, RLC 2, MAC 2",
+        share: 850,
+        why: MOVES,
+        counts: "what the cell grants at the moment",
+        varies: true,
+        source: "3GPP TS 36.321, 36.322, 36.323; OpenWrt's page on cake-autorate",
+        ..DSL
+    },
+    Technology {
+        name: "5g",
+        title: "5G",
+        overhead: 9,
+        bytes: "about: SDAP 1, PDCP 3, RLC 3, MAC 2",
+        share: 850,
+        why: MOVES,
+        counts: "what the cell grants at the moment",
+        varies: true,
+        source: "3GPP TS 37.324, 38.321, 38.322, 38.323",
+        ..DSL
+    },
+    Technology {
+        name: "satellite",
+        title: "geostationary satellite",
+        overhead: 10,
+        bytes: "GSE: 4 with lengths and protocol, label 6",
+        share: 900,
+        why: "coding follows the weather, so the rate is lower at times",
+        counts: "the service's rate, mostly enforced by the gateway; proxies (PEP) may end connections before the link",
+        source: "ETSI TS 102 606-1, clause 4.2 (GSE); RFC 3135 (PEP)",
+        ..DSL
+    },
+    Technology {
+        name: "starlink",
+        title: "low satellites (Starlink)",
+        overhead: 38,
+        bytes: "counted as an Ethernet frame; what the air adds is not published",
+        smallest: 84,
+        share: 850,
+        why: MOVES,
+        counts: "what the satellite grants; it changes every 15 s",
+        varies: true,
+        source: "cake-autorate, Example_Starlink_config.sh; IEEE 802.3",
+        ..DSL
+    },
+];
+
+/// Other names of technologies.
+const ALIASES: &[(&str, &str)] = &[
+    ("cable", "docsis"),
+    ("vdsl", "vdsl-pppoe"),
+    ("vdsl2", "vdsl-pppoe"),
+    ("vdsl-ptm", "vdsl-pppoe"),
+    ("pppoe-ptm", "vdsl-pppoe"),
+    ("bridged-ptm", "vdsl-bridged"),
+    ("adsl", "adsl-pppoe-llcsnap"),
+    ("adsl-atm", "adsl-pppoe-llcsnap"),
+    ("fiber", "gpon"),
+    ("fibre", "gpon"),
+    ("ftth", "gpon"),
+    ("xgs-pon", "gpon"),
+    ("wlan", "wifi"),
+    ("4g", "lte"),
+    ("nr", "5g"),
+    ("sat", "satellite"),
+    ("geo", "satellite"),
+    ("leo", "starlink"),
+];
+
+/// The technology of a name, or of one of its other names.
+pub fn find(name: &str) -> Option<&'static Technology> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
+    TECHNOLOGIES.iter().find(|t| t.name == name)
+}
+
+/// The technology of a name.
+///
+/// # Errors
+/// Says which one may be meant, and lists all.
+pub fn named(name: &str) -> Result<&'static Technology, String> {
+    find(name).ok_or_else(|| {
+        let names = || TECHNOLOGIES.iter().map(|t| t.name);
+        let nearest = quell_names::nearest(name, names().chain(ALIASES.iter().map(|(alias, _)| *alias)));
+        let known = format!("known: {}", names().collect::<Vec<_>>().join(", "));
+        quell_names::suggest("unknown technology", nearest.as_deref(), Some(&known))
+    })
+}
+
+impl Technology {
+    /// A link of this technology at a rate.
+    pub fn link(&self, rate: BitRate) -> LinkLayer {
+        LinkLayer {
+            overhead: Bytes::new(self.overhead),
+            smallest: Bytes::new(self.smallest),
+            framing: self.framing,
+            ..LinkLayer::plain(rate)
+        }
+    }
+
+    /// The link as a shaper of it should count: with the margin, rounded down to 10 kbit/s from 1 Mbit/s on.
+    pub fn shaped(&self, rate: BitRate) -> LinkLayer {
+        let bps = u128::from(rate.bps()) * u128::from(self.share) / 1000;
+        let bps = u64::try_from(bps).unwrap_or(u64::MAX);
+        self.link(BitRate::from_bps(bps / step(bps) * step(bps)))
+    }
+
+    /// What a rate of this technology carries of IP packets of one size.
+    pub fn carried(&self, rate: BitRate, packet: Bytes) -> BitRate {
+        self.link(rate).of_packets(packet)
+    }
+
+    /// The rate for a shaper, with its margin, in sentences.
+    pub fn sentence(&self, rate: BitRate) -> String {
+        let shaped = self.shaped(rate);
+        let (full, small) = (Bytes::new(self.largest), Bytes::new(52));
+        let carries = |packet| megabits(shaped.of_packets(packet));
+        let unit = match self.framing {
+            Framing::None => "on the wire",
+            Framing::Atm => "of ATM cells",
+            Framing::Ptm => "of PTM",
+        };
+        let margin = match self.share {
+            1000 => format!("{}, unshaped: {}", megabits(rate), self.why),
+            share => format!(
+                "{} of {} ({}%): {}",
+                megabits(shaped.rate),
+                megabits(rate),
+                share as f64 / 10.0,
+                self.why
+            ),
+        };
+        format!(
+            "{margin}. These {} {unit} carry {} of IP in packets of {full}, {} in packets of {small} ({}).",
+            megabits(shaped.rate),
+            carries(full),
+            carries(small),
+            self.bytes
+        )
+    }
+}
+
+/// The step of the rates that are told.
+pub(crate) fn step(bps: u64) -> u64 {
+    if bps >= 1_000_000 { 10_000 } else { 1 }
+}
+
+/// A rate with three digits, in Mbit/s or another unit.
+pub(crate) fn megabits(rate: BitRate) -> String {
+    let bps = rate.bps() as f64;
+    let (value, unit) = match rate.bps() {
+        1_000_000_000.. => (bps / 1e9, "Gbit/s"),
+        1_000_000.. => (bps / 1e6, "Mbit/s"),
+        1_000.. => (bps / 1e3, "kbit/s"),
+        _ => (bps, "bit/s"),
+    };
+    format!("{} {unit}", quell_units::text::three_digits(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mbit(x: f64) -> BitRate {
+        BitRate::from_bps((x * 1e6) as u64)
+    }
+
+    /// By hand: 1492 + 30 = 1522 bytes take 24 code words, so 1546; 52 + 30 = 82 take 84. With the margin of 5%,
+    /// 9.5 Mbit/s carry 9.168 and 5.881 Mbit/s; without it, 10 Mbit/s carry 9.651 and 6.190.
+    #[test]
+    fn vdsl_carries_what_arithmetic_says() {
+        let line = find("vdsl-pppoe").unwrap();
+        let shaped = line.shaped(mbit(10.0));
+        assert_eq!(shaped.rate, mbit(9.5));
+        let of = |rate, bytes| line.carried(rate, Bytes::new(bytes)).bps();
+        assert_eq!((of(shaped.rate, 1492), of(shaped.rate, 52)), (9_168_176, 5_880_952));
+        assert_eq!((of(mbit(10.0), 1492), of(mbit(10.0), 52)), (9_650_712, 6_190_476));
+    }
+
+    /// By hand: a frame of DOCSIS has 18 bytes more and 64 at least; 1532 bytes of an ADSL line with PPPoE are 32 cells of
+    /// 53, and 92 are 2.
+    #[test]
+    fn others_carry_what_arithmetic_says() {
+        let of = |name: &str, bytes| find(name).unwrap().carried(mbit(10.0), Bytes::new(bytes)).bps();
+        assert_eq!(of("docsis", 1500), 9_881_423);
+        assert_eq!(of("docsis", 40), 6_250_000);
+        assert_eq!(of("adsl-pppoe-llcsnap", 1492), 8_797_170);
+        assert_eq!(of("adsl-pppoe-llcsnap", 52), 4_905_660);
+        assert_eq!(of("ethernet", 1500), 9_752_926);
+        assert_eq!(of("gpon", 1500), 9_823_183);
+    }
+
+    /// The words of tc-cake(8) that mean the same.
+    #[test]
+    fn figures_are_those_of_cake() {
+        for (ours, cake) in [
+            ("docsis", "docsis"),
+            ("vdsl-pppoe", "pppoe-ptm"),
+            ("vdsl-bridged", "bridged-ptm"),
+            ("ethernet", "ethernet"),
+            ("adsl-pppoe-llcsnap", "pppoe-llcsnap"),
+            ("adsl-pppoe-vcmux", "pppoe-vcmux"),
+            ("adsl-pppoa-llc", "pppoa-llc"),
+            ("adsl-pppoa-vcmux", "pppoa-vcmux"),
+            ("adsl-ipoa-llcsnap", "ipoa-llcsnap"),
+            ("adsl-ipoa-vcmux", "ipoa-vcmux"),
+            ("adsl-bridged-llcsnap", "bridged-llcsnap"),
+            ("adsl-bridged-vcmux", "bridged-vcmux"),
+        ] {
+            assert_eq!(
+                Some(find(ours).unwrap().link(mbit(1.0))),
+                LinkLayer::named(cake, mbit(1.0)),
+                "{ours}"
+            );
+        }
+    }
+
+    /// What the bytes are said to be adds up to the overhead.
+    #[test]
+    fn bytes_add_up() {
+        for t in TECHNOLOGIES.iter().filter(|t| !t.bytes.contains("counted as")) {
+            let sum: u64 =
+                t.bytes.split(' ').filter_map(|w| w.trim_end_matches(',').parse::<u64>().ok()).sum();
+            assert_eq!(sum, t.overhead, "{}: {}", t.name, t.bytes);
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_nearest() {
+        assert!(find("cable").is_some_and(|t| t.name == "docsis"));
+        let said = named("docsiss").unwrap_err();
+        assert!(said.contains("did you mean \"docsis\"?") && said.contains("vdsl-pppoe"), "{said}");
+        for t in TECHNOLOGIES {
+            assert_eq!(named(t.name).unwrap().name, t.name);
+        }
+    }
+
+    #[test]
+    fn the_sentence_has_the_figures() {
+        let said = find("vdsl-pppoe").unwrap().sentence(mbit(10.0));
+        assert!(
+            said.contains("9.50 Mbit/s of PTM carry 9.17 Mbit/s of IP in packets of 1492 B, 5.88 Mbit/s"),
+            "{said}"
+        );
+    }
+}

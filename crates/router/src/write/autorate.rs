@@ -1,0 +1,47 @@
+//! cake-autorate, which keeps CAKE's rate below that of a varying link.
+
+use super::{Job, kilobits};
+use crate::platform::Platform;
+use crate::shaped::Range;
+
+/// The longest name of a device of Linux.
+const LONGEST: usize = 15;
+
+/// Adds cake-autorate's settings where a direction varies.
+pub(super) fn write(job: &mut Job<'_>) {
+    if job.queues.iter().all(|queue| queue.side.range.is_none()) {
+        return;
+    }
+    if job.platform != Platform::OpenWrt || !job.queues.iter().all(|queue| queue.is("cake")) {
+        let note = "the link varies, and a fixed rate is too high at times: cake-autorate follows it with CAKE on OpenWrt \
+                    or Linux";
+        job.notes.push(note.into());
+        return;
+    }
+    let wan = job.shaped.wan.as_str();
+    let mut text = format!("dl_if=ifb4{wan}\nul_if={wan}\n");
+    for (letters, queue) in ["dl", "ul"].into_iter().zip(&job.queues) {
+        let rate = queue.side.link.rate;
+        let adjust = u8::from(queue.side.range.is_some());
+        let Range { least, most } = queue.side.range.unwrap_or(Range { least: rate, most: rate });
+        text.push_str(&format!("\nadjust_{letters}_shaper_rate={adjust}\n"));
+        for (word, rate) in [("min", least), ("base", rate.clamp(least, most.max(least))), ("max", most)] {
+            text.push_str(&format!("{word}_{letters}_shaper_rate_kbps={}\n", kilobits(rate)));
+        }
+    }
+    if wan.len() + 4 > LONGEST {
+        job.notes.push(format!(
+            "sqm gives the device of downloads another name than ifb4{wan}, which is too long: see `tc qdisc`"
+        ));
+    }
+    job.notes.push(
+        "cake-autorate changes the rates of CAKE alone, between min and max; base is the rate while the link is quiet. Its \
+         other keys keep the values of its defaults.sh; raise connection_active_thr_kbps and the delays of its thresholds \
+         if the link's own delay jumps"
+            .into(),
+    );
+    job.part(
+        "/root/cake-autorate/config.primary.sh, for the link that varies; then service cake-autorate start",
+        text,
+    );
+}

@@ -1,0 +1,110 @@
+//! Junos: a drop profile, a scheduler with a buffer in time, and a shaping rate.
+
+use super::profile::Profile;
+use super::{Job, Unwritable};
+
+/// The longest buffer of most cards, in microseconds.
+const LONGEST: f64 = 200_000.0;
+
+pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
+    let devices = [job.lan()?.to_string(), job.shaped.wan.clone()];
+    let mut text = String::new();
+    for number in [0, 1] {
+        let (rate, overhead) = job.told(number);
+        let (direction, side) = (job.queues[number].direction, job.queues[number].side);
+        let name = format!("quell-{direction}");
+        let wanted = libm::round(side.time_of(side.buffer.in_bytes(crate::shaped::FULL)) * 1e6);
+        let buffer = wanted.clamp(1.0, LONGEST);
+        if buffer != wanted {
+            job.note(
+                direction,
+                format!("a buffer of {wanted} us becomes {buffer} us, the most of most cards"),
+            );
+        }
+        let whole = side.bytes_of(buffer / 1e6);
+        let scheduler = format!("set class-of-service schedulers {name}");
+        if let Some(profile) = Profile::of(side) {
+            let points = points(&profile, whole);
+            if points.len() < 2 || points[0].0 >= 100 {
+                job.note(
+                    direction,
+                    format!("the profile begins beyond the buffer of {buffer} us: only a full buffer drops"),
+                );
+            }
+            let list = |of: fn(&(u32, u32)) -> u32| {
+                points.iter().map(|point| of(point).to_string()).collect::<Vec<_>>().join(" ")
+            };
+            text.push_str(&format!(
+                "set class-of-service drop-profiles {name} interpolate fill-level [ {} ]\n",
+                list(|p| p.0)
+            ));
+            text.push_str(&format!(
+                "set class-of-service drop-profiles {name} interpolate drop-probability [ {} ]\n",
+                list(|p| p.1)
+            ));
+            text.push_str(&format!(
+                "{scheduler} drop-profile-map loss-priority any protocol any drop-profile {name}\n"
+            ));
+            if side.ecn {
+                text.push_str(&format!("{scheduler} explicit-congestion-notification\n"));
+            }
+            job.note(
+                direction,
+                format!(
+                    "fill levels and probabilities are whole percents: one percent of the buffer is {} us",
+                    buffer / 100.0
+                ),
+            );
+            job.note(
+                direction,
+                "the fill level is that of the moment on most cards, not RED's average: bursts are dropped earlier, and \
+                 the weight of an average cannot be set"
+                    .into(),
+            );
+        } else if side.ecn {
+            job.note(direction, "a full buffer drops and cannot mark".into());
+        }
+        text.push_str(&format!("{scheduler} buffer-size temporal {buffer}\n"));
+        text.push_str(&format!(
+            "set class-of-service scheduler-maps {name} forwarding-class best-effort scheduler {name}\n"
+        ));
+        let control = format!("set class-of-service traffic-control-profiles {name}");
+        text.push_str(&format!("{control} scheduler-map {name}\n{control} shaping-rate {}\n", rate.bps()));
+        if overhead != 0 {
+            text.push_str(&format!("{control} overhead-accounting frame-mode bytes {overhead}\n"));
+        }
+        text.push_str(&format!(
+            "set class-of-service interfaces {} output-traffic-control-profile {name}\n",
+            devices[number]
+        ));
+    }
+    job.part("configuration mode; then commit", text);
+    Ok(())
+}
+
+/// The points of a profile over a buffer of so many bytes, in whole percents, each further than the one before.
+fn points(profile: &Profile, whole: f64) -> Vec<(u32, u32)> {
+    let percent = |x: f64| libm::round(100.0 * x).clamp(0.0, 100.0) as u32;
+    let (min, max) = (percent(profile.min / whole), percent(profile.max / whole));
+    let top = percent(profile.top);
+    let end = if profile.gentle { percent(2.0 * profile.max / whole) } else { max + 1 };
+    let mut points: Vec<(u32, u32)> = vec![(min, 0)];
+    for (fill, probability) in [(max.max(min + 1), top), (end, 100), (100, 100)] {
+        let last = points[points.len() - 1].0;
+        if fill > last && fill <= 100 {
+            points.push((fill, probability));
+        }
+    }
+    // Where a gentle rise ends beyond the buffer, the buffer ends it.
+    if profile.gentle && 2.0 * profile.max > whole {
+        let share = profile.top + (1.0 - profile.top) * (whole - profile.max) / profile.max;
+        if let Some(last) = points.last_mut().filter(|last| last.0 == 100) {
+            last.1 = percent(if whole > profile.max {
+                share
+            } else {
+                profile.top * (whole - profile.min) / (profile.max - profile.min)
+            });
+        }
+    }
+    points
+}

@@ -1,0 +1,54 @@
+//! Sections of systemd's .network files.
+
+use quell_units::{Framing, LinkLayer};
+
+use super::{Job, Unwritable, short};
+
+pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
+    let devices = [job.lan()?.to_string(), job.shaped.wan.clone()];
+    for number in [1, 0] {
+        let cake = job.queues[number].is("cake");
+        let mut text = String::new();
+        if cake {
+            text.push_str("[CAKE]\nParent=root\n");
+            text.push_str(&link(&job.queues[number].side.link));
+            text.push_str("NAT=yes\n");
+        } else {
+            let (rate, overhead) = job.told(number);
+            text.push_str("[HierarchyTokenBucket]\nParent=root\nHandle=0001\nDefaultClass=10\n\n");
+            text.push_str("[HierarchyTokenBucketClass]\nParent=root\nClassId=0001:0010\n");
+            text.push_str(&format!("Rate={}\nOverheadBytes={overhead}\n\n", short(rate, "K")));
+            text.push_str(&format!("[{}]\nParent=1:10\nHandle=0010\n", job.queues[number].offer.native));
+        }
+        for setting in &job.queues[number].settings {
+            text.push_str(&format!("{}={}\n", setting.knob, setting.text));
+        }
+        let place = format!(
+            "the .network file that matches {} ({}); then networkctl reload",
+            devices[number],
+            if number == 1 { "uploads" } else { "downloads" }
+        );
+        job.part(place, text);
+    }
+    if job.queues.iter().any(|queue| queue.is("cake")) {
+        job.notes.push(
+            "RTTSec= and AckFilter= need systemd 253; older ones warn and keep 100 ms and no filter".into(),
+        );
+    }
+    Ok(())
+}
+
+/// The link in the words of `[CAKE]`.
+fn link(link: &LinkLayer) -> String {
+    let mode = match link.framing {
+        Framing::None => "none",
+        Framing::Atm => "atm",
+        Framing::Ptm => "ptm",
+    };
+    let mut text = format!("Bandwidth={}\nOverheadBytes={}\n", short(link.rate, "K"), link.overhead.get());
+    if link.smallest.get() > 0 {
+        text.push_str(&format!("MPUBytes={}\n", link.smallest.get()));
+    }
+    text.push_str(&format!("CompensationMode={mode}\n"));
+    text
+}

@@ -1,0 +1,111 @@
+//! sqm-scripts of OpenWrt: commands of uci, and the file that they make.
+
+use quell_units::Framing;
+
+use super::{Job, Unwritable, kilobits};
+use crate::counted::unframed;
+
+/// Bytes of a frame's header that Linux counts on a device of Ethernet.
+const HEADER: i64 = 14;
+
+pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
+    job.one_for_both()?;
+    let [down, up] = &job.queues;
+    let link = &up.side.link;
+    if (link.overhead, link.smallest, link.framing)
+        != (down.side.link.overhead, down.side.link.smallest, down.side.link.framing)
+    {
+        let note = "sqm has one overhead for both directions: that of what goes out is written";
+        job.notes.push(note.into());
+    }
+    let cake = up.is("cake");
+    let own_ptm = !cake && link.framing == Framing::Ptm;
+    let (mut rates, mut padding) = ([down, up].map(|queue| queue.side.link.rate), 0);
+    if own_ptm {
+        for (rate, queue) in rates.iter_mut().zip([down, up]) {
+            (*rate, padding, _) = unframed(&queue.side.link);
+        }
+    }
+    let tins = |number: usize| job.queues[number].settings.iter().find(|s| s.ours == "diffserv");
+    let one_tin = cake && [0, 1].iter().all(|n| tins(*n).is_some_and(|s| s.text == "besteffort"));
+    let script = match (cake, one_tin) {
+        (true, true) => "piece_of_cake.qos",
+        (true, false) => "layer_cake.qos",
+        _ => "simplest.qos",
+    };
+    let linklayer = match link.framing {
+        Framing::Atm => "atm",
+        _ if link.overhead.get() + link.smallest.get() == 0 => "none",
+        _ => "ethernet",
+    };
+    let counted = i64::try_from(link.overhead.get()).unwrap_or(i64::MAX);
+    let overhead = if cake || linklayer == "none" { counted } else { counted + padding - HEADER };
+    let options = |number: usize| {
+        let words = job.queues[number].in_a_row("uci.");
+        match (cake, link.framing) {
+            (true, Framing::Ptm) => format!("nat {words} ptm"),
+            (true, _) => format!("nat {words}"),
+            _ => words,
+        }
+    };
+    let mut fields: Vec<(&str, String)> = vec![
+        ("enabled", "1".into()),
+        ("interface", job.shaped.wan.clone()),
+        ("download", kilobits(rates[0]).to_string()),
+        ("upload", kilobits(rates[1]).to_string()),
+        ("qdisc", up.offer.native.into()),
+        ("script", script.into()),
+        ("linklayer", linklayer.into()),
+        ("overhead", overhead.to_string()),
+        ("linklayer_advanced", "1".into()),
+        ("tcMTU", "2047".into()),
+        ("tcTSIZE", "128".into()),
+        ("tcMPU", link.smallest.get().to_string()),
+        ("linklayer_adaptation_mechanism", "default".into()),
+        ("qdisc_advanced", "1".into()),
+        ("squash_dscp", "0".into()),
+        ("squash_ingress", "0".into()),
+        ("qdisc_really_really_advanced", "1".into()),
+    ];
+    for (number, letter) in [(0, 'i'), (1, 'e')] {
+        let queue = &job.queues[number];
+        let name = if letter == 'i' { "ingress_ecn" } else { "egress_ecn" };
+        fields.extend(queue.text("uci.ecn").map(|text| (name, text.to_string())));
+        let name = if letter == 'i' { "ilimit" } else { "elimit" };
+        fields.extend(queue.text("uci.limit").map(|text| (name, text.to_string())));
+        let name = if letter == 'i' { "itarget" } else { "etarget" };
+        fields.extend(queue.text("uci.target").map(|text| (name, text.to_string())));
+        let name = if letter == 'i' { "iqdisc_opts" } else { "eqdisc_opts" };
+        fields.push((name, options(number)));
+    }
+    let commands: Vec<String> =
+        fields.iter().map(|(name, value)| format!("uci set sqm.@queue[0].{name}='{value}'\n")).collect();
+    let lines: Vec<String> =
+        fields.iter().map(|(name, value)| format!("\toption {name} '{value}'\n")).collect();
+    let package =
+        up.offer.since.split_once("package ").map_or(String::new(), |(_, package)| format!(" {package}"));
+    let shell =
+        format!("{}uci commit sqm\n/etc/init.d/sqm enable\n/etc/init.d/sqm restart\n", commands.concat());
+    let whole = rates.iter().all(|rate| rate.bps().is_multiple_of(1000));
+    if own_ptm {
+        let note =
+            "framing of PTM is only CAKE's: the rates are 64/65 of the link's, and the overhead is 1 B more";
+        job.notes.push(note.into());
+    }
+    if !cake && linklayer != "none" {
+        job.notes.push(format!(
+            "overhead = {overhead} leaves out the {HEADER} B of Ethernet's header, which Linux counts itself; on a device of \
+             PPPoE, which has none, write {}",
+            overhead + HEADER
+        ));
+    }
+    if !whole {
+        job.notes.push("rates are whole kbit/s there, rounded down".into());
+    }
+    job.part(
+        format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add on 25.12)"),
+        shell,
+    );
+    job.part("or in its place /etc/config/sqm", format!("config queue 'quell'\n{}", lines.concat()));
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Whole texts, as they are typed.
+
+use quell_router::{Platform, Range, Written, write};
+use quell_units::BitRate;
+
+use crate::{default, shaped, side, with};
+
+/// A text with everything around it.
+fn shown(written: &Written) -> String {
+    let mut all = String::new();
+    for part in &written.parts {
+        all.push_str(&format!("== {}\n{}", part.place, part.text));
+    }
+    for note in &written.notes {
+        all.push_str(&format!("- {note}\n"));
+    }
+    all
+}
+
+#[test]
+fn texts_are_these() {
+    let cake = || {
+        with(
+            "cake",
+            "diffserv = \"diffserv4\"\nisolation = \"dual-dsthost\"\nrtt = \"80 ms\"\ningress = true",
+        )
+    };
+    let up = || {
+        with(
+            "cake",
+            "diffserv = \"diffserv4\"\nisolation = \"dual-srchost\"\nrtt = \"80 ms\"\nack_filter = \"on\"",
+        )
+    };
+    let red = || {
+        with("red", "min_th = \"30 kB\"\nmax_th = \"90 kB\"\nmax_p = 0.02\nweight = 0.002\ngentle = false")
+    };
+    for platform in Platform::all() {
+        let mut links = Vec::new();
+        if platform.has(&default("cake")).is_some() {
+            let mut link = shaped("vdsl-pppoe", cake());
+            link.up.aqm = up();
+            links.push(("cake", link));
+        }
+        let interval = with("fq-codel", "interval = \"80 ms\"\nquantum = \"300 B\"");
+        links.push(("fq-codel", shaped("docsis", interval)));
+        if platform.has(&red()).is_some() {
+            links.push(("red", shaped("ethernet", red())));
+        }
+        for (name, mut link) in links {
+            link.wan = platform.devices().0.into();
+            link.lan = Some(platform.devices().1.into());
+            let text = shown(&write(platform, &link).unwrap());
+            insta::with_settings!({ prepend_module_to_snapshot => false }, {
+                insta::assert_snapshot!(format!("{}-{name}", platform.name()), text);
+            });
+        }
+    }
+}
+
+/// A link that varies, with cake-autorate.
+#[test]
+fn a_varying_link_has_limits() {
+    let mut link = shaped("lte", default("cake"));
+    link.wan = "wwan0".into();
+    let rate = |mbit: u64| BitRate::from_bps(mbit * 1_000_000);
+    link.down = side("lte", "20 Mbit/s", default("cake"));
+    link.down.range = Some(Range { least: rate(4), most: rate(51) });
+    let written = write(Platform::OpenWrt, &link).unwrap();
+    let text = &written.parts[2].text;
+    for line in [
+        "dl_if=ifb4wwan0",
+        "ul_if=wwan0",
+        "adjust_dl_shaper_rate=1",
+        "min_dl_shaper_rate_kbps=4000",
+        "base_dl_shaper_rate_kbps=17000",
+        "max_dl_shaper_rate_kbps=51000",
+        "adjust_ul_shaper_rate=0",
+        "min_ul_shaper_rate_kbps=17000",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}: {text}");
+    }
+    let other = write(Platform::FreeBsd, &{
+        let mut link = link.clone();
+        (link.down.aqm, link.up.aqm) = (default("fq-codel"), default("fq-codel"));
+        link
+    });
+    assert!(other.unwrap().notes.iter().any(|note| note.contains("cake-autorate")));
+}

@@ -1,0 +1,126 @@
+//! What is refused, and what is noted.
+
+use quell_router::{Can, Platform, Unwritable, write};
+use quell_units::BitRate;
+
+use crate::{default, shaped, side, with};
+
+#[test]
+fn an_algorithm_that_is_not_there_is_refused_with_those_that_are() {
+    for (platform, algorithm) in [
+        (Platform::OpenWrt, "pi"),
+        (Platform::RouterOs, "fq-pie"),
+        (Platform::FreeBsd, "cake"),
+        (Platform::Junos, "dualpi2"),
+        (Platform::IosXe, "pi2"),
+    ] {
+        let said = write(platform, &shaped("docsis", default(algorithm))).unwrap_err();
+        assert!(matches!(said, Unwritable::NotThere { .. }), "{said}");
+        let text = said.to_string();
+        assert!(
+            text.contains(&format!("has no {algorithm}; it has ")) && text.contains("drop-tail")
+                || platform == Platform::OpenWrt,
+            "{text}"
+        );
+    }
+    // Every router says so of an algorithm that none has but the gateway.
+    for platform in Platform::all().filter(|p| *p != Platform::Gateway) {
+        assert!(write(platform, &shaped("docsis", default("avq"))).is_err(), "{platform:?}");
+    }
+}
+
+#[test]
+fn a_device_cannot_bring_text_of_its_own() {
+    for name in ["", "eth0; reboot", "eth0'", "a b", "-x", "eth0\nset", "e\u{301}th", &"e".repeat(65)] {
+        for platform in Platform::all() {
+            let mut link = shaped("docsis", default("fq-codel"));
+            link.wan = name.into();
+            let said = write(platform, &link).unwrap_err();
+            assert!(matches!(said, Unwritable::Device { field: "wan", .. }), "{platform:?} {name}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_rate_of_nothing_is_refused() {
+    for platform in Platform::all() {
+        let mut link = shaped("docsis", default("drop-tail"));
+        link.up.link.rate = BitRate::from_bps(0);
+        if platform.has(&link.up.aqm).is_some() {
+            let said = write(platform, &link).unwrap_err().to_string();
+            assert_eq!(said, "up: 0 bit/s is no rate to shape to; give at least 1 kbit/s");
+        }
+    }
+}
+
+#[test]
+fn routers_with_one_algorithm_for_both_directions_say_so() {
+    let mut link = shaped("docsis", default("cake"));
+    link.up = side("docsis", "20 Mbit/s", default("fq-codel"));
+    for platform in [Platform::OpenWrt, Platform::Gateway] {
+        let said = write(platform, &link).unwrap_err();
+        assert!(matches!(said, Unwritable::OneForBoth { down: "cake", up: "fq-codel", .. }), "{said}");
+    }
+    for platform in [Platform::Networkd, Platform::RouterOs] {
+        write(platform, &link).unwrap();
+    }
+}
+
+#[test]
+fn a_router_that_shapes_downloads_at_the_hosts_needs_their_device() {
+    let mut link = shaped("docsis", default("fq-codel"));
+    link.lan = None;
+    for platform in Platform::all() {
+        let needs =
+            [Platform::Networkd, Platform::RouterOs, Platform::Junos, Platform::IosXe].contains(&platform);
+        let said = write(platform, &link);
+        assert_eq!(matches!(said, Err(Unwritable::NeedsLan { .. })), needs, "{platform:?}");
+    }
+}
+
+/// What has no word, and what goes beyond a limit, is said with its value.
+#[test]
+fn what_cannot_be_said_is_noted() {
+    let notes = |platform, aqm| write(platform, &shaped("docsis", aqm)).unwrap().notes.join("\n");
+    let said = notes(Platform::Networkd, with("pie", "target = \"20 ms\""));
+    assert!(said.contains("target = 20 ms has no word in PIE"), "{said}");
+    let said = notes(Platform::FreeBsd, with("fq-codel", "flows = 100000\nquantum = \"10 kB\""));
+    assert!(said.contains("flows = 100000 becomes flows 65536, the limit there"), "{said}");
+    assert!(said.contains("quantum = 10 kB becomes quantum 9000, the limit there"), "{said}");
+    let said = notes(Platform::OpnSense, with("fq-codel", "target = \"500 us\""));
+    assert!(said.contains("target = 500 us becomes (FlowQueue-)CoDel target 1, the limit there"), "{said}");
+    let said = notes(Platform::RouterOs, with("cake", "ingress = true"));
+    assert!(said.contains("ingress = true has no word in cake"), "{said}");
+    let said = notes(Platform::OpenWrt, with("pie", "alpha = 0.3"));
+    assert!(said.contains("alpha = 0.3 becomes alpha 5, the nearest there"), "{said}");
+    let said = notes(Platform::Junos, default("codel"));
+    assert!(said.contains("no CoDel") && said.contains("not the same: measure it"), "{said}");
+    let said = notes(Platform::Gateway, default("codel"));
+    assert!(said.contains("the overhead of 18 B a packet cannot be set"), "{said}");
+}
+
+#[test]
+fn a_processor_that_is_too_slow_is_noted() {
+    let link = shaped("docsis", default("cake"));
+    let limit = |mbit: u64| BitRate::from_bps(mbit * 1_000_000);
+    assert_eq!(Platform::OpenWrt.beyond(limit(120), &link), None);
+    let said = Platform::OpenWrt.beyond(limit(100), &link).unwrap();
+    assert!(said.contains("114 Mbit/s in both directions are more than the 100 Mbit/s"), "{said}");
+    assert_eq!(Platform::Junos.beyond(limit(100), &link), None);
+}
+
+#[test]
+fn what_a_router_can_is_what_it_writes() {
+    for platform in Platform::all() {
+        for name in Can::Platform(platform).algorithms() {
+            let mut link = shaped("vdsl-pppoe", default(name));
+            link.wan = platform.devices().0.into();
+            link.lan = Some(platform.devices().1.into());
+            let written = write(platform, &link).unwrap();
+            assert!(
+                !written.parts.is_empty() && written.parts.iter().all(|p| p.text.ends_with('\n')),
+                "{platform:?} {name}"
+            );
+        }
+    }
+}
