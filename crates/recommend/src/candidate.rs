@@ -1,7 +1,8 @@
 //! What a router can do about a link: algorithms with their parameters, and where their queue is.
 
 use quell_aqm::catalog::{self, AqmConfig};
-use quell_aqm::red::{RedParams, Weight};
+use quell_aqm::part::Weight;
+use quell_aqm::red::RedParams;
 use quell_theory::rules::design::setting;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
