@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use quell_sim::network;
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer, QueueSize};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::{self, IntoDeserializer, Visitor};
@@ -563,6 +563,64 @@ pub struct Shaper {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub limit: Option<QueueSize>,
+    /// Bytes that the link adds to an IP packet, which `rate` counts too: tc-stab(8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub overhead: Option<Bytes>,
+    /// The fewest bytes that a packet with its overhead takes on the wire; default 0 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
+    pub mpu: Option<Bytes>,
+    /// The framing of what that makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framing: Option<FramingKind>,
+    /// The layer at which sizes of packets are given. Default: IP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<LayerKind>,
+}
+
+impl Shaper {
+    /// The rate, and what a packet takes of it.
+    pub fn link_layer(&self) -> LinkLayer {
+        LinkLayer {
+            rate: self.rate,
+            layer: match self.layer {
+                None | Some(LayerKind::Ip) => Layer::Ip,
+                Some(LayerKind::Ethernet) => Layer::Ethernet,
+            },
+            overhead: self.overhead.unwrap_or_default(),
+            smallest: self.mpu.unwrap_or_default(),
+            framing: match self.framing {
+                None | Some(FramingKind::None) => Framing::None,
+                Some(FramingKind::Atm) => Framing::Atm,
+                Some(FramingKind::Ptm) => Framing::Ptm,
+            },
+        }
+    }
+}
+
+/// Framing that a link adds to packets beside the overhead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FramingKind {
+    /// None.
+    None,
+    /// Cells of ATM: 48 bytes are sent as 53, the last ones of a packet too.
+    Atm,
+    /// Code words of PTM: 64 bytes are sent as 65.
+    Ptm,
+}
+
+/// The layer at which sizes of packets are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerKind {
+    /// IP packets.
+    Ip,
+    /// Ethernet frames with their header of 14 bytes, which the overhead takes the place of.
+    Ethernet,
 }
 
 /// The rule by which a cell gives each transmission interval to one user.

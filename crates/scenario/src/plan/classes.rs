@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use quell_queue::{self as queue, Limit, Refused};
 use quell_sim::network::{App, Classifier, FlowSpec, MOST_LEAVES, Traffic};
-use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
+use quell_units::{BitRate, Bytes, QueueSize};
 
 use super::packets::{check_buffer, check_rate};
 use crate::error::{Problem, require};
@@ -127,7 +127,7 @@ pub(super) fn shaper(shaper: &Shaper, largest: Bytes, at: &Path) -> Result<queue
     let rule = "requires a peak_rate, of which it is the burst";
     require(shaper.mtu.is_none() || shaper.peak_rate.is_some(), at.then("mtu"), rule)?;
     let built = queue::Shaper {
-        rate: LinkLayer::plain(shaper.rate),
+        rate: shaper.link_layer(),
         burst: shaper.burst,
         peak: shaper.peak_rate.map(|rate| queue::Peak { rate, mtu }),
         limit: shaper.limit.map(Limit::of),

@@ -14,6 +14,7 @@ mod pid;
 mod red;
 mod rem;
 mod rule;
+mod settings;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::network::FluidNetwork;
 use crate::text::figure;
 use rule::{Notes, Rule};
 
+pub use settings::{SET, Setting, setting};
 pub use target::Target;
 
 /// Parameters by a published rule, and what becomes of them.
@@ -88,16 +90,9 @@ rules! {
 
 /// Tells why [`design`] has no rule for an algorithm of the catalog.
 pub fn without_rule(name: &str) -> &'static str {
-    match name {
-        "codel" => {
-            "RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest round-trip time, target to 5 to \
-             10% of that; this is not a stability rule, so Quell does not implement it"
-        }
-        "pie" => {
-            "RFC 8033 section 4.2 says how its gains follow its target and its interval; the link and the flows do not \
-             matter, and Quell has no stability rule for it"
-        }
-        _ => "Quell has no rule for its parameters",
+    match SET.contains(&name) {
+        true => "its settings follow from documents and not from a model: `quell design` prints them",
+        false => "Quell has no rule for its parameters",
     }
 }
 

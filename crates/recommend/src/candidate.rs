@@ -1,0 +1,153 @@
+//! What a router can do about a link: algorithms with their parameters, and where their queue is.
+
+use quell_aqm::catalog::{self, AqmConfig};
+use quell_aqm::part::Weight;
+use quell_aqm::red::RedParams;
+use quell_theory::rules::design::setting;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
+
+use crate::load::FRAME;
+use crate::request::Request;
+
+/// Where a candidate's queue is, and what its rate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing is done: the queue is the modem's.
+    None,
+    /// The queue is the router's, behind which packets leave at a rate below the link's.
+    Shaped,
+    /// The rate is that below the least rate of a varying link.
+    AtLeast,
+    /// The rate is that below the mean of a varying link.
+    AtMean,
+    /// The rate follows the link's, as cake-autorate means to do.
+    Following,
+    /// The link's own queue has the algorithm, and nothing is shaped.
+    AtLink,
+}
+
+/// A candidate for a link: one algorithm in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its name, which is that of its scenario's file.
+    pub name: String,
+    /// Where its queue is.
+    pub shape: Shape,
+    /// The algorithm down.
+    pub down: AqmConfig,
+    /// The algorithm up.
+    pub up: AqmConfig,
+    /// The longest time that packets may wait in its queue, if it has one of its own; otherwise the algorithm decides.
+    pub buffer: Option<Duration>,
+    /// Why the parameters are what they are, without repetition.
+    pub reasons: Vec<String>,
+}
+
+/// The order in which algorithms are tried: those that keep flows apart first, because they protect calls from transfers.
+const ORDER: [&str; 12] = [
+    "cake", "fq-codel", "dualpi2", "fq-pie", "pie", "codel", "cobalt", "pi2", "sfq", "ared", "red", "drop-tail",
+];
+/// The same where the queue is a port's: no shaper is needed, and marks keep queues short.
+const AT_LINK: [&str; 11] =
+    ["fq-codel", "dualpi2", "codel", "fq-pie", "cake", "pie", "pi2", "ared", "red", "sfq", "drop-tail"];
+
+/// How many are tried.
+const MOST: usize = 3;
+/// The longest wait in a queue that drops at its tail and nowhere else.
+const SHORT: Duration = Duration::from_millis(20);
+
+/// What one has without doing anything.
+pub(crate) fn reference() -> Candidate {
+    let none = AqmConfig::DropTail(Default::default());
+    Candidate {
+        name: "today".to_string(),
+        shape: Shape::None,
+        down: none.clone(),
+        up: none,
+        buffer: None,
+        reasons: Vec::new(),
+    }
+}
+
+/// The candidates for a link; of each direction, the rate at which packets leave the queue.
+pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, BitRate)) -> Vec<Candidate> {
+    let at_link = request.technology.instead.is_some();
+    let order: &[&str] = if at_link { &AT_LINK } else { &ORDER };
+    let known = order.iter().copied().filter(|name| request.can.contains(name));
+    let others = request.can.iter().copied().filter(|name| !order.contains(name));
+    let names: Vec<&str> = known.chain(others).take(MOST).collect();
+    let make = |name: &str, label: String, shape: Shape| {
+        let (down, up) = rate(shape);
+        let mut reasons = Vec::new();
+        let mut of = |rate| {
+            let (config, why) = designed(name, rate, request.rtt.most, at_link);
+            why.into_iter().for_each(|why| if !reasons.contains(&why) { reasons.push(why) });
+            config
+        };
+        let (down, up) = (of(down), of(up));
+        let buffer = (name == "drop-tail").then_some(SHORT);
+        Candidate { name: label, shape, down, up, buffer, reasons }
+    };
+    if at_link {
+        return names.iter().map(|name| make(name, (*name).to_string(), Shape::AtLink)).collect();
+    }
+    if request.varies() {
+        // Which rate matters more than which algorithm.
+        return names.first().map_or_else(Vec::new, |first| {
+            [("at-least", Shape::AtLeast), ("at-mean", Shape::AtMean), ("following", Shape::Following)]
+                .map(|(word, shape)| make(first, format!("{first}-{word}"), shape))
+                .to_vec()
+        });
+    }
+    names.iter().map(|name| make(name, (*name).to_string(), Shape::Shaped)).collect()
+}
+
+/// An algorithm for a rate and round trips up to `rtt`, by its rule, and the reasons.
+fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConfig, Vec<String>) {
+    if let Some(found) = setting(name, rate, FRAME, rtt) {
+        let mut reasons = found.reasons;
+        let config = match found.config {
+            AqmConfig::FqCodel(params) if at_link => {
+                let step = params.target + params.target;
+                reasons.push(format!("ce_threshold = {step}: DCTCP needs marks from a short queue on (RFC 8290 section 5.2.7)"));
+                AqmConfig::FqCodel(quell_aqm::fq_codel::FqCodelParams { ce_threshold: Some(step), ..params })
+            }
+            other => other,
+        };
+        return (config, reasons);
+    }
+    if name == "red" {
+        let packets = rate.packets_per_sec(FRAME);
+        // The automatic setting of Floyd et al. 2001 ("Adaptive RED"), which a router without it can be told.
+        let low = libm::round(0.0025 * packets).max(5.0);
+        let weight = 1.0 - libm::exp(-1.0 / packets.max(1.0));
+        let reason = "thresholds of RED for a delay of 5 ms, at least 5 packets, and an average over 1 s: Floyd, Gummadi and \
+                      Shenker 2001, section 3.5";
+        let config = AqmConfig::Red(RedParams {
+            min_th: QueueSize::Packets(low),
+            max_th: QueueSize::Packets(3.0 * low),
+            weight: Weight::Value(weight),
+            ..Default::default()
+        });
+        return (config, vec![reason.to_string()]);
+    }
+    let reason = match name {
+        "drop-tail" => format!("a queue of {SHORT} at most, because packets are dropped only at its end"),
+        _ => format!("{name} with its defaults: there is no rule for it"),
+    };
+    let default = catalog::find(name).map_or(AqmConfig::DropTail(Default::default()), |entry| (entry.default)());
+    (default, vec![reason])
+}
+
+impl Candidate {
+    /// The packets that its queue may hold at a rate.
+    pub(crate) fn packets(&self, rate: BitRate, interval: Duration) -> u64 {
+        let time = self.buffer.unwrap_or(interval + interval);
+        let packets = libm::ceil(rate.packets_per_sec(FRAME) * time.as_secs_f64());
+        let least = if self.buffer.is_some() { 4 } else { 1000 };
+        (packets as u64).clamp(least, 10_000_000)
+    }
+
+    /// The bytes of a full packet, by which rates become packets.
+    pub(crate) const FRAME: Bytes = FRAME;
+}

@@ -1,0 +1,96 @@
+//! How a rate moves over time.
+
+use quell_units::{BitRate, Duration};
+
+use crate::request::Span;
+
+/// Rates from times on, which begin again after a period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// Times from the start and the rates from then on, in order.
+    pub steps: Vec<(Duration, BitRate)>,
+    /// The time after which it begins again.
+    pub period: Duration,
+}
+
+/// The course of `scenarios/links/lte.toml` as places between its least and its most rate, on a scale of logarithms: it
+/// moves within seconds, with its median in the middle.
+const SHAPE: [(u64, f64); 12] = [
+    (0, 0.71),
+    (2, 0.86),
+    (3, 1.0),
+    (5, 0.77),
+    (6, 0.53),
+    (8, 0.25),
+    (9, 0.0),
+    (10, 0.47),
+    (12, 0.71),
+    (14, 0.91),
+    (16, 0.62),
+    (18, 0.41),
+];
+
+impl Course {
+    /// A made-up course between two rates.
+    pub fn between(span: Span<BitRate>) -> Course {
+        let (low, high) = (span.least.bps() as f64, span.most.bps() as f64);
+        let at = |place: f64| low * libm::exp(place * libm::log(high / low));
+        let steps = SHAPE.iter().map(|(s, place)| (Duration::from_secs(*s), rate(at(*place))));
+        Course { steps: steps.collect(), period: Duration::from_secs(20) }
+    }
+
+    /// The rates between which it moves.
+    pub fn span(&self) -> Span<BitRate> {
+        let rates = || self.steps.iter().map(|(_, rate)| *rate);
+        Span { least: rates().min().unwrap_or_default(), most: rates().max().unwrap_or_default() }
+    }
+
+    /// The mean rate of a period.
+    pub fn mean(&self) -> BitRate {
+        let ends = self.steps.iter().skip(1).map(|(at, _)| *at).chain([self.period]);
+        let bits = self.steps.iter().zip(ends).map(|((at, rate), end)| {
+            rate.bps() as f64 * (end.as_secs_f64() - at.as_secs_f64()).max(0.0)
+        });
+        rate(bits.sum::<f64>() / self.period.as_secs_f64().max(f64::MIN_POSITIVE))
+    }
+
+    /// The same with all rates times `factor`.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Course {
+        let steps = self.steps.iter().map(|(at, r)| (*at, rate(r.bps() as f64 * factor)));
+        Course { steps: steps.collect(), period: self.period }
+    }
+}
+
+/// The nearest rate in whole kilobits per second, or bits below 10 kbit/s.
+pub(crate) fn rate(bps: f64) -> BitRate {
+    let grid = if bps >= 10_000.0 { 1000.0 } else { 1.0 };
+    let rounded = libm::round(bps / grid) * grid;
+    BitRate::from_bps(if rounded > 0.0 { rounded as u64 } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The link whose shape it has, within what two digits can say.
+    #[test]
+    fn between_the_rates_of_lte_it_is_that_of_lte() {
+        let mbit = |n: f64| BitRate::from_bps((n * 1e6) as u64);
+        let course = Course::between(Span { least: mbit(3.0), most: mbit(24.0) });
+        let link = quell_presets::find_link("lte").unwrap().preset.text;
+        let said = link.lines().filter_map(|line| {
+            let (time, rest) = line.trim().strip_prefix("[\"")?.split_once("\", \"")?;
+            Some((time.parse().ok()?, rest.strip_suffix("\"],")?.parse().ok()?))
+        });
+        let said: Vec<(Duration, BitRate)> = said.collect();
+        assert_eq!(said.len(), course.steps.len());
+        for ((at, rate), (then, of_link)) in course.steps.iter().zip(said) {
+            assert_eq!(*at, then);
+            assert!((rate.bps() as f64 / of_link.bps() as f64 - 1.0).abs() < 0.03, "{at}: {rate} {of_link}");
+        }
+        assert_eq!(course.span(), Span { least: mbit(3.0), most: mbit(24.0) });
+        let mean = course.mean().bps() as f64;
+        assert!((mean - 12.55e6).abs() < 0.2e6, "{mean}");
+    }
+}

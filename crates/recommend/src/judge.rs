@@ -1,0 +1,276 @@
+//! From results to an answer: who comes first, and why.
+
+use quell_aqm::catalog::AqmConfig;
+use quell_metrics::{Estimate, Quantity, Results, View};
+use serde::Serialize;
+
+use crate::candidate::{Candidate, Shape};
+use crate::goal::{Condition, Goal};
+use crate::measure::{Column, Kind};
+use crate::plan::{Plan, Row};
+use crate::reach::Reach;
+use crate::request::Request;
+use crate::words::list;
+
+/// A figure of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The mean over seeds with its interval, as `quell run` prints it.
+    pub estimate: Estimate,
+    /// The difference from today, paired by seed; `None` for today itself, and where there is no pair.
+    pub difference: Option<Estimate>,
+}
+
+/// What became of a condition in a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The condition, as it was asked.
+    pub asked: String,
+    /// The worst figure that it asks for, in words; `None`: nothing was measured.
+    pub found: Option<String>,
+    /// Whether it holds.
+    pub holds: bool,
+    /// Whether all of the interval holds, or nothing of it.
+    pub sure: bool,
+    /// How far it is missed: 1.5 is half as much again as was asked, and 1 or less that it holds.
+    pub ratio: f64,
+}
+
+/// A row with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// The name of the candidate, and of its scenario's file.
+    pub name: String,
+    /// The figures, in the order of the plan's columns.
+    pub cells: Vec<Option<Cell>>,
+    /// The conditions, in the order of the goal.
+    pub verdicts: Vec<Verdict>,
+    /// One sentence: why it comes first, or why it does not.
+    pub why: String,
+    #[serde(skip)]
+    score: f64,
+}
+
+impl Judged {
+    /// Whether all that is asked holds.
+    pub fn meets(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.holds)
+    }
+
+    /// How far the worst condition is missed.
+    fn excess(&self) -> f64 {
+        self.verdicts.iter().map(|verdict| verdict.ratio).fold(0.0, f64::max)
+    }
+
+    /// What is missed, in words.
+    fn missed(&self) -> String {
+        let missed = self.verdicts.iter().filter(|verdict| !verdict.holds);
+        let each = missed.map(|v| match &v.found {
+            Some(found) => format!("{found} where {} is asked", v.asked),
+            None => format!("nothing was measured of {}", v.asked),
+        });
+        list(&each.collect::<Vec<_>>())
+    }
+}
+
+/// The answer for a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The rows from the best to the worst.
+    pub rows: Vec<Judged>,
+    /// Whether the best meets the goal.
+    pub met: bool,
+    /// The verdict in one sentence.
+    pub verdict: String,
+}
+
+/// The figures of the first algorithm at a point of results.
+pub(crate) fn figures(results: &Results, point: usize, base: Option<usize>, columns: &[Column]) -> Vec<Option<Cell>> {
+    let samples = |point: usize, column: &Column| {
+        let quantity: Quantity = column.metric.parse().ok()?;
+        let view = View { link: Some(column.link.to_string()), ..View::of_point(point) };
+        let algorithm = results.algorithms(point).first()?;
+        Some((results.estimate(&view, algorithm, quantity.clone()), results.samples(&view, algorithm, quantity)))
+    };
+    let cell = |column: &Column| {
+        let (estimate, own) = samples(point, column)?;
+        let difference = base.and_then(|base| samples(base, column)).and_then(|(_, base)| {
+            let of = |seed: u64| base.iter().find(|(other, _)| *other == seed).map(|(_, x)| *x);
+            let pairs: Vec<f64> = own.iter().filter_map(|(seed, x)| Some(x - of(*seed)?)).collect();
+            Estimate::of(&pairs)
+        });
+        Some(Cell { estimate: estimate?, difference })
+    };
+    columns.iter().map(cell).collect()
+}
+
+/// What became of the conditions of a goal.
+pub(crate) fn verdicts(goal: &Goal, columns: &[Column], cells: &[Option<Cell>]) -> Vec<Verdict> {
+    goal.0.iter().map(|condition| verdict(condition, columns, cells)).collect()
+}
+
+fn verdict(condition: &Condition, columns: &[Column], cells: &[Option<Cell>]) -> Verdict {
+    let less = condition.kind.is_less_better();
+    let mut worst: Option<Verdict> = None;
+    for (column, cell) in columns.iter().zip(cells).filter(|(column, _)| column.answers(condition.kind)) {
+        let Some(cell) = cell else { continue };
+        let (mean, limit) = (cell.estimate.mean, condition.limit(column));
+        let ratio = if less { mean / limit } else { limit / mean.max(f64::MIN_POSITIVE) };
+        let holds_at = |x: f64| if less { x < limit } else { x > limit };
+        let holds = holds_at(mean);
+        let sure = cell.estimate.interval().is_none_or(|(a, b)| holds_at(a) == holds && holds_at(b) == holds);
+        if worst.as_ref().is_none_or(|other| ratio > other.ratio) {
+            let found = Some(format!("{} {}", column.title, column.words(mean)));
+            worst = Some(Verdict { asked: condition.to_string(), found, holds, sure, ratio });
+        }
+    }
+    worst.unwrap_or(Verdict {
+        asked: condition.to_string(),
+        found: None,
+        holds: false,
+        sure: false,
+        ratio: f64::INFINITY,
+    })
+}
+
+/// The order of those that meet the goal: page time over the goodputs of both directions; less is better.
+fn score(columns: &[Column], cells: &[Option<Cell>]) -> f64 {
+    let term = |(column, cell): (&Column, &Option<Cell>)| {
+        let x = libm::log(cell.as_ref()?.estimate.mean.max(f64::MIN_POSITIVE));
+        match column.kind {
+            Kind::GoodputDown | Kind::GoodputUp => Some(-x),
+            Kind::PageMean | Kind::PageP50 | Kind::PageP95 | Kind::PageP99 => Some(x),
+            _ => None,
+        }
+    };
+    columns.iter().zip(cells).filter_map(term).sum()
+}
+
+/// Ranks the rows of a plan by results whose points are these rows, in their order.
+pub fn judge(request: &Request, plan: &Plan, results: &Results) -> Answer {
+    let of = |(point, row): (usize, &Row)| {
+        let cells = figures(results, point, (point > 0).then_some(0), &plan.columns);
+        let verdicts = verdicts(&request.goal, &plan.columns, &cells);
+        let score = score(&plan.columns, &cells);
+        Judged { name: row.candidate.name.clone(), cells, verdicts, why: String::new(), score }
+    };
+    let mut order: Vec<(Judged, &Candidate)> =
+        plan.rows.iter().enumerate().map(|(i, row)| (of((i, row)), &row.candidate)).collect();
+    order.sort_by(|(a, _), (b, _)| {
+        let missed = (!a.meets()).cmp(&!b.meets());
+        let by = if a.meets() && b.meets() { a.score.total_cmp(&b.score) } else { a.excess().total_cmp(&b.excess()) };
+        missed.then(by)
+    });
+    let words: Vec<String> = (0..order.len()).map(|i| why(plan, &order, i)).collect();
+    let met = order.first().is_some_and(|(best, _)| best.meets());
+    let verdict = order.first().map_or_else(String::new, |(best, candidate)| said(request, best, candidate, met));
+    let rows = order.into_iter().zip(words).map(|((judged, _), why)| Judged { why, ..judged }).collect();
+    Answer { rows, met, verdict }
+}
+
+/// The answer in one sentence.
+fn said(request: &Request, best: &Judged, candidate: &Candidate, met: bool) -> String {
+    let unsure = match best.verdicts.iter().all(|verdict| verdict.sure) {
+        true => "",
+        false => "; the interval reaches beyond the goal, so other seeds may say otherwise",
+    };
+    match (met, candidate.shape) {
+        (true, Shape::None) => format!(
+            "leave the link as it is: it meets {} without a shaper, and no candidate is better at the rest{unsure}",
+            request.goal
+        ),
+        (true, _) => format!("{} meets {}{unsure}", best.name, request.goal),
+        (false, _) => {
+            format!("no candidate meets {}; {} comes nearest: {}{unsure}", request.goal, best.name, best.missed())
+        }
+    }
+}
+
+/// What makes calls and transfers fare as they do with a candidate.
+fn mechanism(candidate: &Candidate) -> &'static str {
+    match (&candidate.up, candidate.shape) {
+        (_, Shape::None) => "packets of all flows wait together until the modem's buffer is full",
+        (_, Shape::AtMean) => "at times the link is slower than the shaper, and the queue is then the modem's",
+        (AqmConfig::Cake(_) | AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) | AqmConfig::Sfq(_), _) => {
+            "each flow has a queue of its own, so that a call waits for no transfer"
+        }
+        (AqmConfig::DropTail(_), _) => "all flows wait together until a short queue is full",
+        (AqmConfig::DualPi2(_), _) => {
+            "all flows but L4S wait in one queue, which is held at its target"
+        }
+        _ => "all flows wait in one queue, which is held at a delay above what a call alone would have",
+    }
+}
+
+/// The figures in which a row is clearly better, or worse, than another, in words.
+fn apart(columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String>, Vec<String>) {
+    let (mut better, mut worse) = (Vec::new(), Vec::new());
+    for ((column, x), y) in columns.iter().zip(&a.cells).zip(&b.cells) {
+        let (Some(x), Some(y)) = (x, y) else { continue };
+        let (low, high) = x.estimate.interval().unwrap_or((x.estimate.mean, x.estimate.mean));
+        let (from, to) = y.estimate.interval().unwrap_or((y.estimate.mean, y.estimate.mean));
+        if high >= from && low <= to {
+            continue;
+        }
+        let words =
+            format!("{} {} instead of {}", column.title, column.words(x.estimate.mean), column.words(y.estimate.mean));
+        let less = x.estimate.mean < y.estimate.mean;
+        if less == column.kind.is_less_better() { better.push(words) } else { worse.push(words) }
+    }
+    (better, worse)
+}
+
+/// Why a row has its place, in one sentence.
+fn why(plan: &Plan, order: &[(Judged, &Candidate)], at: usize) -> String {
+    let (row, candidate) = &order[at];
+    let because = mechanism(candidate);
+    let (best, _) = &order[0];
+    if at == 0 {
+        let Some((today, _)) = order.iter().find(|(_, other)| other.shape == Shape::None).filter(|_| at == 0) else {
+            return because.to_string();
+        };
+        let (better, worse) = apart(&plan.columns, row, today);
+        return match (candidate.shape, better.is_empty()) {
+            (Shape::None, _) => format!("nothing is gained by a shaper: {because}, but they seldom do"),
+            (_, true) => format!("{because}; no figure is clearly better than today's"),
+            _ => {
+                let cost = if worse.is_empty() { String::new() } else { format!("; it costs {}", list(&worse)) };
+                format!("{because}: {}{cost}", list(&better))
+            }
+        };
+    }
+    if !row.meets() && best.meets() {
+        return format!("{}, because {because}", row.missed());
+    }
+    let (better, worse) = apart(&plan.columns, row, best);
+    match (worse.is_empty(), better.is_empty()) {
+        (true, true) => format!("no figure differs from {}'s by more than the intervals: either will do", best.name),
+        (true, false) => format!("better in {}, but not in the order of page time over goodput, which is within its noise", list(&better)),
+        (false, _) => {
+            let but = if better.is_empty() { String::new() } else { format!(", though {}", list(&better)) };
+            format!("{}{but}", list(&worse))
+        }
+    }
+}
+
+/// How far the answer carries, in one sentence: where the goal holds, and where it breaks.
+pub(crate) fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
+    let (holds, breaks): (Vec<_>, Vec<_>) = all.iter().partition(|(_, judged)| judged.meets());
+    let names = |those: &[&(Reach, Judged)]| list(&those.iter().map(|(r, _)| r.words.clone()).collect::<Vec<_>>());
+    match (holds.is_empty(), breaks.is_empty()) {
+        (_, true) => format!("{goal} holds with {}", names(&holds)),
+        (_, false) => {
+            let first = if holds.is_empty() { String::new() } else { format!("{goal} holds with {}, and ", names(&holds)) };
+            let each = breaks.iter().map(|(reach, judged)| format!("{} ({})", reach.words, judged.missed()));
+            format!("{first}breaks with {}", list(&each.collect::<Vec<_>>()))
+        }
+    }
+}
+
+impl Judged {
+    /// A row that is judged by itself.
+    pub(crate) fn alone(name: String, goal: &Goal, columns: &[Column], cells: Vec<Option<Cell>>) -> Judged {
+        let verdicts = verdicts(goal, columns, &cells);
+        Judged { name, cells, verdicts, why: String::new(), score: 0.0 }
+    }
+}

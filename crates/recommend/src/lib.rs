@@ -1,0 +1,34 @@
+//! An answer for a link: which queue to give it, at which rates, and why.
+//!
+//! A [`Request`] says what link it is, what it carries, and what is asked of it. [`plan()`] makes scenarios of it: one for
+//! what one has today, and one for each candidate that the router has, shaped in front of the modem's own queue. Whoever
+//! calls runs them. [`judge()`] ranks what they found, and [`reach()`] makes the scenarios that tell how far the answer
+//! carries: other rates, longer round trips, fewer and more flows.
+//!
+//! Nothing here touches files, threads or clocks: it computes the same in a browser.
+#![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+mod candidate;
+mod course;
+mod goal;
+mod judge;
+mod load;
+mod measure;
+mod plan;
+mod reach;
+mod request;
+mod scenario;
+mod size;
+mod words;
+
+pub use candidate::{Candidate, Shape};
+pub use course::Course;
+pub use goal::{Condition, Goal, Threshold};
+pub use judge::{Answer, Cell, Judged, Verdict, judge};
+pub use load::Load;
+pub use measure::{Column, columns};
+pub use plan::{Direction, Plan, Row, Way, plan};
+pub use reach::{Reach, reach};
+pub use request::{Request, Span};

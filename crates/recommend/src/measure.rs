@@ -1,0 +1,168 @@
+//! The figures of a load: what is measured, where, and what it is called.
+
+use quell_units::BitRate;
+
+use crate::goal::Goal;
+use crate::load::{Load, Use};
+use crate::words::{of_rate, of_time, percent};
+
+/// The link down, as scenarios name it.
+pub(crate) const DOWN: &str = "net-router";
+/// The link up.
+pub(crate) const UP: &str = "router-net";
+
+/// What can be asked of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The 99th percentile of how much longer than the shortest the packets of calls take, in the worse direction.
+    Call,
+    /// Mean page time.
+    PageMean,
+    /// Median page time.
+    PageP50,
+    /// 95th percentile of page times.
+    PageP95,
+    /// 99th percentile of page times.
+    PageP99,
+    /// Goodput of both directions, each relative to its link.
+    Goodput,
+    /// Goodput down.
+    GoodputDown,
+    /// Goodput up.
+    GoodputUp,
+    /// Rate of videos.
+    VideoRate,
+    /// Share of time in which videos stand still.
+    Stalls,
+}
+
+impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Kind; 10] = [
+        Kind::Call,
+        Kind::PageMean,
+        Kind::PageP50,
+        Kind::PageP95,
+        Kind::PageP99,
+        Kind::Goodput,
+        Kind::GoodputDown,
+        Kind::GoodputUp,
+        Kind::VideoRate,
+        Kind::Stalls,
+    ];
+
+    /// Its name in goals.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Call => "call P99",
+            Kind::PageMean => "page mean",
+            Kind::PageP50 => "page P50",
+            Kind::PageP95 => "page P95",
+            Kind::PageP99 => "page P99",
+            Kind::Goodput => "goodput",
+            Kind::GoodputDown => "goodput down",
+            Kind::GoodputUp => "goodput up",
+            Kind::VideoRate => "video rate",
+            Kind::Stalls => "video stalls",
+        }
+    }
+
+    /// The one of this name, in small letters.
+    pub(crate) fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether less is better.
+    pub fn is_less_better(self) -> bool {
+        !matches!(self, Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate)
+    }
+
+    fn metric(self) -> &'static str {
+        match self {
+            Kind::Call => "delay_variation_p99_s",
+            Kind::PageMean => "page_time_mean_s",
+            Kind::PageP50 => "page_time_p50_s",
+            Kind::PageP95 => "page_time_p95_s",
+            Kind::PageP99 => "page_time_p99_s",
+            Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp => "goodput_bps",
+            Kind::VideoRate => "video_rate_bps",
+            Kind::Stalls => "video_stall_share",
+        }
+    }
+}
+
+/// A figure of every row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// What is asked.
+    pub kind: Kind,
+    /// Its heading.
+    pub title: String,
+    /// The metric, as `quell run --metric` takes it.
+    pub metric: String,
+    /// The link at which it is measured, as `quell run --link` takes it.
+    pub link: &'static str,
+    /// The rate of that link, of which goodput is a share.
+    pub capacity: BitRate,
+}
+
+impl Column {
+    /// A value in words.
+    pub fn words(&self, value: f64) -> String {
+        match self.kind {
+            Kind::Stalls => percent(value),
+            Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate => of_rate(value),
+            _ => of_time(value),
+        }
+    }
+
+    /// Whether a condition of this kind asks for the column.
+    pub fn answers(&self, kind: Kind) -> bool {
+        self.kind == kind || (kind == Kind::Goodput && matches!(self.kind, Kind::GoodputDown | Kind::GoodputUp))
+    }
+}
+
+/// The figures of a load over a link of these rates: those that are usual, and those that the goal asks for.
+///
+/// # Errors
+/// Names the part of the goal that the load cannot answer.
+pub fn columns(load: &Load, goal: &Goal, down: BitRate, up: BitRate) -> Result<Vec<Column>, String> {
+    let pages = match goal.0.iter().map(|condition| condition.kind).find(|kind| kind.metric().starts_with("page")) {
+        Some(kind) => kind,
+        None => Kind::PageP95,
+    };
+    let mut all = Vec::new();
+    let mut add = |kind: Kind, title: &str, group: Option<&str>, is_up: bool| {
+        let metric = match group {
+            Some(group) => format!("{}[{group}]", kind.metric()),
+            None => kind.metric().to_string(),
+        };
+        let (link, capacity) = if is_up { (UP, up) } else { (DOWN, down) };
+        all.push(Column { kind, title: title.to_string(), metric, link, capacity });
+    };
+    for (group, of, is_up) in load.uses() {
+        match (of, is_up) {
+            (Use::Call, false) => add(Kind::Call, "call P99 down", Some(group), false),
+            (Use::Call, true) => add(Kind::Call, "call P99 up", Some(group), true),
+            (Use::Pages, _) => add(pages, pages.name(), Some(group), is_up),
+            (Use::Video, _) => add(Kind::VideoRate, "video rate", Some(group), is_up),
+            _ => {}
+        }
+        if of == Use::Video && goal.0.iter().any(|condition| condition.kind == Kind::Stalls) {
+            add(Kind::Stalls, "video stalls", Some(group), is_up);
+        }
+    }
+    add(Kind::GoodputDown, "goodput down", None, false);
+    add(Kind::GoodputUp, "goodput up", None, true);
+    for condition in &goal.0 {
+        if !all.iter().any(|column| column.answers(condition.kind)) {
+            let words = match condition.kind {
+                Kind::Call => "no call (kind \"udp\" with measure_delay = true)",
+                Kind::VideoRate | Kind::Stalls => "no video (kind \"video\")",
+                _ => "no pages (kind \"pages\")",
+            };
+            return Err(format!("the load \"{}\" has {words}, so \"{condition}\" has no answer", load.name));
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,149 @@
+//! What a user says of a link.
+
+use std::fmt;
+use std::str::FromStr;
+
+use quell_router::Technology;
+use quell_units::text::cut;
+use quell_units::{BitRate, Duration};
+
+use crate::course::Course;
+use crate::goal::Goal;
+use crate::load::Load;
+
+/// A quantity that moves between two values, which may be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<T> {
+    /// The least.
+    pub least: T,
+    /// The most.
+    pub most: T,
+}
+
+impl<T: Copy + PartialOrd> Span<T> {
+    /// One value.
+    pub fn of(value: T) -> Self {
+        Span { least: value, most: value }
+    }
+
+    /// Whether it is more than one value.
+    pub fn moves(&self) -> bool {
+        self.least < self.most
+    }
+}
+
+impl<T: FromStr<Err: fmt::Display> + PartialOrd + Copy + fmt::Display> FromStr for Span<T> {
+    type Err = String;
+
+    /// Reads `5Mbit/s..60Mbit/s`, `5..60Mbit/s` or `5Mbit/s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |text: &str| text.trim().parse::<T>().map_err(|why| why.to_string());
+        let Some((low, high)) = text.split_once("..") else { return one(text).map(Span::of) };
+        let most = one(high)?;
+        let number = low.trim().parse::<f64>().is_ok();
+        let unit = high.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let least = if number { one(&format!("{}{unit}", low.trim()))? } else { one(low)? };
+        if least > most {
+            return Err(format!("\"{}\" is reversed: write {most}..{least}", cut(text)));
+        }
+        Ok(Span { least, most })
+    }
+}
+
+impl<T: fmt::Display + PartialEq> fmt::Display for Span<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least == self.most {
+            true => self.least.fmt(f),
+            false => write!(f, "{} to {}", self.least, self.most),
+        }
+    }
+}
+
+/// A link, what it carries, and what is asked of it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What kind of link it is.
+    pub technology: &'static Technology,
+    /// Its rate down, at its own layer.
+    pub down: Span<BitRate>,
+    /// Its rate up.
+    pub up: Span<BitRate>,
+    /// The round-trip times of its flows without queueing.
+    pub rtt: Span<Duration>,
+    /// How many hosts share it, each with the load.
+    pub hosts: u16,
+    /// What a host sends and receives.
+    pub load: Load,
+    /// What is asked of it.
+    pub goal: Goal,
+    /// The algorithms that the router has, by their names in the catalog.
+    pub can: Vec<&'static str>,
+    /// The most that the router's processor shapes, both directions together.
+    pub cpu_limit: Option<BitRate>,
+    /// How the rate down moves, if that was recorded.
+    pub trace: Option<Course>,
+}
+
+/// The slowest link: of slower ones, a packet takes longer than a minute.
+const SLOWEST: BitRate = BitRate::from_bps(10_000);
+/// The fastest.
+const FASTEST: BitRate = BitRate::from_bps(400_000_000_000);
+/// The round-trip times for which there are simulations.
+const ROUND_TRIPS: [Duration; 2] = [Duration::from_micros(10), Duration::from_secs(5)];
+
+impl Request {
+    /// Refuses a link that cannot be simulated.
+    ///
+    /// # Errors
+    /// Names the field, its value, the rule and the fix.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, rate) in [("down", self.down), ("up", self.up)] {
+            if rate.least < SLOWEST || rate.most > FASTEST {
+                return Err(format!("{name} = {rate}: must lie between {SLOWEST} and {FASTEST}"));
+            }
+        }
+        let [least, most] = ROUND_TRIPS;
+        if self.rtt.least < least || self.rtt.most > most {
+            return Err(format!("rtt = {}: must lie between {least} and {most}", self.rtt));
+        }
+        if self.hosts == 0 || self.hosts > 250 {
+            return Err(format!("hosts = {}: must be a number from 1 to 250", self.hosts));
+        }
+        if self.can.is_empty() {
+            return Err("can: the router has no algorithm; name those that it has, such as cake,fq_codel".into());
+        }
+        let apart = self.down.least.bps().max(self.up.least.bps()) / self.down.least.bps().min(self.up.least.bps());
+        if apart > 1000 {
+            return Err(format!(
+                "down = {}, up = {}: one is {apart} times the other; acknowledgments alone fill the slower direction beyond \
+                 1000 times",
+                self.down, self.up
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a rate moves.
+    pub fn varies(&self) -> bool {
+        self.down.moves() || self.up.moves() || self.trace.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_read_as_people_write_them() {
+        let of = |text: &str| text.parse::<Span<BitRate>>();
+        let mbit = |n| BitRate::from_bps(n * 1_000_000);
+        for text in ["5Mbit/s..60Mbit/s", "5..60Mbit/s", "5 Mbit/s .. 60 Mbit/s"] {
+            assert_eq!(of(text), Ok(Span { least: mbit(5), most: mbit(60) }), "{text}");
+        }
+        assert_eq!(of("95Mbit/s"), Ok(Span::of(mbit(95))));
+        assert!(of("60Mbit/s..5Mbit/s").unwrap_err().contains("reversed: write 5 Mbit/s..60 Mbit/s"));
+        assert!(of("fast").is_err() && of("..5Mbit/s").is_err() && of("5Mbit/s..").is_err());
+        let rtt: Span<Duration> = "10ms..80ms".parse().unwrap();
+        assert_eq!(rtt.to_string(), "10 ms to 80 ms");
+    }
+}

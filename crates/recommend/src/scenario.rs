@@ -1,0 +1,261 @@
+//! The text of a scenario: hosts, their router with its queues, the modem with its own, and the network.
+
+use quell_aqm::cake::{self, CakeParams, Isolation};
+use quell_aqm::catalog::{self, AqmConfig};
+use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
+
+use crate::candidate::{Candidate, Shape};
+use crate::course::Course;
+use crate::load::{Carrier, FRAME};
+use crate::plan::{Direction, Plan, Way, as_frames};
+use crate::request::{Request, Span};
+
+/// What a candidate is tried on.
+pub(crate) struct Bed<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) down: Way,
+    pub(crate) up: Way,
+    /// The factor of the modem's rates, of which the router does not know.
+    pub(crate) factor: f64,
+    pub(crate) rtt: Span<Duration>,
+    pub(crate) bulk: Option<u32>,
+    pub(crate) duration: Duration,
+    pub(crate) warmup: Duration,
+    pub(crate) seeds: u32,
+    /// What it is beside the plan, for the title.
+    pub(crate) but: String,
+}
+
+impl<'a> Bed<'a> {
+    /// That of a plan.
+    pub(crate) fn of(request: &'a Request, plan: &Plan, seeds: u32) -> Bed<'a> {
+        Bed {
+            request,
+            down: plan.down.clone(),
+            up: plan.up.clone(),
+            factor: 1.0,
+            rtt: request.rtt,
+            bulk: None,
+            duration: plan.size.duration,
+            warmup: plan.size.warmup,
+            seeds,
+            but: String::new(),
+        }
+    }
+}
+
+/// The burst of a router's shaper: a millisecond of its rate, or two frames.
+fn burst(layer: LinkLayer) -> Bytes {
+    let two = 2 * layer.seen_from(Layer::Ethernet).on_wire(FRAME).get();
+    Bytes::new((layer.rate.bps() / 8000).max(two))
+}
+
+/// The burst of a modem's: Maximum Traffic Burst of DOCSIS has this default (CableLabs MULPI), or one frame if that is more.
+fn modem_burst(layer: LinkLayer) -> Bytes {
+    Bytes::new(layer.seen_from(Layer::Ethernet).on_wire(FRAME).get().max(3044))
+}
+
+/// Writes the scenario of a candidate.
+pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, String> {
+    let (request, technology) = (bed.request, bed.request.technology);
+    let fastest = bed.down.rate.most.max(bed.up.rate.most);
+    let lan = fastest.bps().saturating_mul(4).max(1_000_000_000);
+    let lan = BitRate::from_bps(lan.div_ceil(1_000_000) * 1_000_000);
+    let title = format!("{} on {} {} down, {} up{}", candidate.name, technology.title, bed.down.rate, bed.up.rate, bed.but);
+    let mut out = format!(
+        "# {title}, as `quell recommend` wrote it.\n#\n# The hosts (home), their router, and the network (net) beyond the \
+         modem. Of each link, forward is up.\n\nschema = 1\ntitle = {}\ndialect = \"linux\" # hosts as deployed: CUBIC, SACK, \
+         delayed acknowledgments\n\nduration = \"{}\"\nwarmup = \"{}\"\nseeds = {}\nmean_packet = \"{FRAME}\"\n\n[graph]\n",
+        toml::Value::String(title.clone()),
+        bed.duration,
+        bed.warmup,
+        bed.seeds
+    );
+    // Most of the way is in the access links of flows, which have round-trip times of their own.
+    let (near, far) = (bed.rtt.least.mul_f64(0.05), bed.rtt.least.mul_f64(0.25));
+    let (down, up) = (config(candidate, &bed.down), config(candidate, &bed.up));
+    let queue = |way: &Way| {
+        let rate = as_frames(way.shaper(candidate.shape));
+        format!("{} packets", candidate.packets(rate, bed.rtt.most.max(Duration::from_millis(100))))
+    };
+    out.push_str("\n# The router, which shapes or does not.\n[[graph.links]]\nfrom = \"home\"\nto = \"router\"\n");
+    out.push_str(&format!("delay = \"{near}\"\n"));
+    let of_router = |way: &Way| match candidate.shape {
+        Shape::None | Shape::AtLink => Vec::new(),
+        Shape::Following => {
+            let share = way.share();
+            let mut keys = vec![format!("rate = \"{}\"", as_frames(way.shaped))];
+            keys.extend(way.course.as_ref().map(|course| changes(course, way, share, bed.duration)));
+            keys
+        }
+        _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
+        shape => {
+            let layer = way.shaper(shape);
+            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(layer)))]
+        }
+    };
+    match candidate.shape {
+        Shape::None | Shape::AtLink => out.push_str(&format!("rate = \"{lan}\"\n")),
+        shape => {
+            let mut up_keys = of_router(&bed.up);
+            let mut down_keys = of_router(&bed.down);
+            if shape == Shape::Following && bed.up.course.is_none() {
+                down_keys.retain(|key| !key.is_empty());
+            }
+            // Without changes of its own, the way back would have those of the way there.
+            if !down_keys.iter().any(|key| key.starts_with("changes")) {
+                down_keys.push("changes = []".to_string());
+            }
+            up_keys.extend([format!("buffer = \"{}\"", queue(&bed.up)), "ecn = true".to_string()]);
+            down_keys.extend([format!("buffer = \"{}\"", queue(&bed.down)), format!("aqm = {}", inline(&table(&down)?))]);
+            out.push_str(&lines(&up_keys));
+            out.push_str("\n# What comes in, as an ifb device has it.\n[graph.links.reverse]\n");
+            out.push_str(&lines(&down_keys));
+        }
+    }
+    out.push_str(&format!(
+        "\n# The modem and what is at its other end: {}.\n[[graph.links]]\nfrom = \"router\"\nto = \"net\"\ndelay = \"{far}\"\n",
+        technology.counts
+    ));
+    let is_plain = bed.request.varies() || technology.instead.is_some();
+    let of_modem = |way: &Way| {
+        let mut keys = Vec::new();
+        let link = LinkLayer { rate: crate::course::rate(way.link.rate.bps() as f64 * bed.factor), ..way.link };
+        if is_plain {
+            keys.push(format!("rate = \"{}\"", as_frames(link)));
+            keys.extend(way.course.as_ref().map(|course| changes(course, way, bed.factor, bed.duration)));
+        } else {
+            keys.push(format!("rate = \"{lan}\""));
+            keys.push(format!("shaper = {}", shaper(link, modem_burst(link))));
+        }
+        keys
+    };
+    let (mut up_keys, mut down_keys) = (of_modem(&bed.up), of_modem(&bed.down));
+    if is_plain && !down_keys.iter().any(|key| key.starts_with("changes")) {
+        down_keys.push("changes = []".to_string());
+    }
+    match candidate.shape {
+        Shape::AtLink => {
+            up_keys.extend([format!("buffer = \"{} packets\"", bed.up.modem), "ecn = true".to_string()]);
+            down_keys.extend([
+                format!("buffer = \"{} packets\"", bed.down.modem),
+                format!("aqm = {}", inline(&table(&down)?)),
+            ]);
+        }
+        _ => {
+            up_keys.extend([
+                format!("buffer = \"{} packets\"", bed.up.modem),
+                "aqm = { algorithm = \"drop-tail\" }".to_string(),
+            ]);
+            down_keys.push(format!("buffer = \"{} packets\"", bed.down.modem));
+        }
+    }
+    out.push_str(&lines(&up_keys));
+    out.push_str("\n[graph.links.reverse]\n");
+    out.push_str(&lines(&down_keys));
+    out.push_str("\n[[aqm]]\n");
+    for (key, value) in &table(&up)? {
+        out.push_str(&format!("{key} = {}\n", value_of(value)));
+    }
+    let carrier = Carrier {
+        down: bed.down.mean,
+        up: bed.up.mean,
+        rtt: bed.rtt,
+        hosts: request.hosts,
+        bulk: bed.bulk,
+        duration: bed.duration,
+    };
+    out.push_str(&request.load.write(&carrier)?);
+    Ok(out)
+}
+
+/// The algorithm of a direction, with what it has to know of the link.
+pub(crate) fn config(candidate: &Candidate, way: &Way) -> AqmConfig {
+    let own = if way.direction == Direction::Down { &candidate.down } else { &candidate.up };
+    match own {
+        AqmConfig::Cake(params) => {
+            let is_down = way.direction == Direction::Down;
+            let isolation = if is_down { Isolation::DualDestination } else { Isolation::DualSource };
+            let params = CakeParams { isolation, ..params.clone() };
+            match candidate.shape {
+                Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
+                    let layer = way.shaper(candidate.shape);
+                    AqmConfig::Cake(CakeParams {
+                        bandwidth: Some(layer.rate),
+                        overhead: layer.overhead,
+                        mpu: layer.smallest,
+                        framing: match layer.framing {
+                            Framing::None => cake::Framing::None,
+                            Framing::Atm => cake::Framing::Atm,
+                            Framing::Ptm => cake::Framing::Ptm,
+                        },
+                        layer: cake::Layer::Ethernet,
+                        ingress: is_down,
+                        ..params
+                    })
+                }
+                _ => AqmConfig::Cake(params),
+            }
+        }
+        other => other.clone(),
+    }
+}
+
+/// The shaper of a link layer, on one line.
+fn shaper(layer: LinkLayer, burst: Bytes) -> String {
+    let mut keys = vec![format!("rate = \"{}\"", layer.rate), format!("burst = \"{burst}\""), "layer = \"ethernet\"".into()];
+    keys.push(format!("overhead = \"{}\"", layer.overhead));
+    if layer.smallest.get() > 0 {
+        keys.push(format!("mpu = \"{}\"", layer.smallest));
+    }
+    match layer.framing {
+        Framing::None => {}
+        Framing::Atm => keys.push("framing = \"atm\"".to_string()),
+        Framing::Ptm => keys.push("framing = \"ptm\"".to_string()),
+    }
+    format!("{{ {} }}", keys.join(", "))
+}
+
+/// The changes of a rate, all times `factor`, until the end.
+fn changes(course: &Course, way: &Way, factor: f64, end: Duration) -> String {
+    let frames = |rate: BitRate| as_frames(LinkLayer { rate, ..way.link });
+    let steps = course.times(factor);
+    let list: Vec<String> = steps
+        .steps
+        .iter()
+        .filter(|(at, _)| *at < end)
+        .map(|(at, rate)| format!("[\"{at}\", \"{}\"]", frames(*rate)))
+        .collect();
+    match course.period < end {
+        true => format!("changes = {{ list = [{}], repeat = \"{}\" }}", list.join(", "), course.period),
+        false => format!("changes = [{}]", list.join(", ")),
+    }
+}
+
+/// The parameters that are not the defaults.
+fn table(config: &AqmConfig) -> Result<toml::Table, String> {
+    let wrong = |error: toml::ser::Error| format!("{}: {error}", config.name());
+    let written = toml::Table::try_from(config).map_err(wrong)?;
+    let default = catalog::find(config.name()).map(|entry| toml::Table::try_from((entry.default)()));
+    let default = default.transpose().map_err(wrong)?.unwrap_or_default();
+    let mut all = toml::Table::new();
+    all.insert("algorithm".to_string(), config.name().into());
+    all.extend(written.into_iter().filter(|(key, value)| key != "algorithm" && default.get(key) != Some(value)));
+    Ok(all)
+}
+
+fn inline(table: &toml::Table) -> String {
+    let keys: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {}", value_of(value))).collect();
+    format!("{{ {} }}", keys.join(", "))
+}
+
+fn value_of(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) => inline(table),
+        other => other.to_string(),
+    }
+}
+
+fn lines(keys: &[String]) -> String {
+    keys.iter().map(|key| format!("{key}\n")).collect()
+}

@@ -1,0 +1,52 @@
+//! How long to simulate, and how often.
+
+use quell_units::Duration;
+
+use crate::load::FRAME;
+use crate::plan::Way;
+use crate::request::Request;
+
+/// The time and the seeds of each scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) duration: Duration,
+    pub(crate) warmup: Duration,
+    /// Seeds of the candidates.
+    pub(crate) seeds: u32,
+    /// Seeds of what tells how far the answer carries.
+    pub(crate) reach_seeds: u32,
+}
+
+/// Full packets of one replication, both directions together.
+const PACKETS: f64 = 500_000.0;
+/// Full packets of all: what two cores do in ten to fifteen seconds.
+const ALL: f64 = 16_000_000.0;
+/// The longest time; slow links need it for a few dozen pages.
+const LONGEST: f64 = 240.0;
+/// The course of a varying link twice, and a warm-up.
+const OF_VARYING: f64 = 48.0;
+
+/// The size of the scenarios of a request, of which there are `rows`.
+pub(crate) fn size(request: &Request, down: &Way, up: &Way, rows: usize) -> Size {
+    let rate = down.mean.packets_per_sec(FRAME) + up.mean.packets_per_sec(FRAME);
+    let rtt = request.rtt.most.as_secs_f64();
+    let least = if request.varies() { OF_VARYING } else { (60.0 * rtt).max(0.05) };
+    let duration = (PACKETS / rate).min(LONGEST).max(least);
+    let each = rate * duration;
+    // Of the reach there are five, with three seeds each.
+    let seeds = libm::floor((ALL / each - 15.0) / rows as f64);
+    let (seeds, reach_seeds) = match seeds >= 5.0 {
+        true => (5, 3),
+        false => (if seeds >= 3.0 { seeds as u32 } else { 3 }, 2),
+    };
+    let duration = rounded(duration);
+    let warmup = rounded((duration.as_secs_f64() / 6.0).max((10.0 * rtt).min(duration.as_secs_f64() / 3.0)));
+    Size { duration, warmup, seeds, reach_seeds }
+}
+
+/// Whole seconds from ten on, else whole milliseconds.
+fn rounded(seconds: f64) -> Duration {
+    let grid = if seconds >= 10.0 { 1.0 } else { 0.001 };
+    let steps = libm::ceil(seconds / grid);
+    Duration::from_millis((steps * grid * 1000.0 + 0.5) as u64)
+}

@@ -1,0 +1,2 @@
+//! The tests.
+mod plans;
