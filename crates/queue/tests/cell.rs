@@ -6,8 +6,9 @@ use quell_aqm::FlowId;
 use quell_aqm::drop_tail::DropTail;
 use quell_queue::{
     Cell, Channels, Dequeued, DropPoint, Dropped, Fifo, Host, Limit, Line, Packet, Policy, Qdisc, Sent,
+    Shaped, Shaper,
 };
-use quell_units::{BitRate, Bytes, Duration, Time};
+use quell_units::{BitRate, Bytes, Duration, LinkLayer, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pkt {
@@ -176,6 +177,55 @@ fn proportional_fairness_gains_what_diversity_has() {
     let two = fading(slow, &[20.0, 20.0], two_states, end);
     let wanted = 20.0 * (0.75 * 1.6 + 0.25 * 0.4) / 2.0;
     assert!(two.iter().all(|got| (got / wanted - 1.0).abs() < 0.02), "{two:?} {wanted}");
+}
+
+/// Small packets take no more of an interval than their bytes: with twenty users of 200 kbit/s, one who always has
+/// packets gets all that they leave, whatever the rule. Users who come with the start of an interval leave by its end.
+#[test]
+fn what_a_user_leaves_of_an_interval_is_for_the_others() {
+    let rate = mbit(100.0);
+    for policy in [PF, Policy::RoundRobin, Policy::MaxRate] {
+        let mut line = Line::new(cell(policy, MS, 21, vec![rate; 21]), FAST);
+        let (mut away, mut number, mut greedy) = (Away::default(), 0, 0);
+        let mut got = [0.0; 21];
+        let mut arrive = |line: &mut Line<Plain<_>>, away: &mut Away, now, user, bytes| {
+            number += 1;
+            let _ = line.arrive(now, Pkt { number, user, bytes, lane: 9 }, away);
+        };
+        for ms in 0..10_000 {
+            let now = ns(ms * 1_000_000);
+            line.run(now, &mut away);
+            for Sent { packet, .. } in away.sent.drain(..) {
+                got[packet.user] += packet.bytes as f64 * 8.0 / 10e6;
+                greedy -= u32::from(packet.user == 20);
+            }
+            arrive(&mut line, &mut away, now, (ms % 20) as usize, 500);
+            while greedy < 20 {
+                arrive(&mut line, &mut away, now, 20, 1500);
+                greedy += 1;
+            }
+        }
+        let all: f64 = got.iter().sum();
+        assert!((all / 100.0 - 1.0).abs() < 0.001, "{policy:?}: {all} Mbit/s");
+        assert!(got[..20].iter().all(|light| (light / 0.2 - 1.0).abs() < 0.01), "{policy:?}: {got:?}");
+    }
+}
+
+/// A queue that spaces its packets out, as a shaper does, has them sent in the interval in which they come.
+#[test]
+fn a_queue_that_waits_for_a_time_of_its_own_loses_no_interval() {
+    let shaper =
+        Shaper { rate: LinkLayer::plain(mbit(13.0)), burst: Bytes::new(1500), peak: None, limit: None };
+    let shaped = Shaped::new(fifo(200), &shaper);
+    let by_user: ByUser = |packet| packet.user;
+    let cell = Cell::new(PF, MS, [("u".into(), shaped)], by_user, vec![mbit(40.0)]);
+    let (mut line, mut away) = (Line::new(cell, FAST), Away::default());
+    for number in 0..200 {
+        let _ = line.arrive(Time::ZERO, Pkt { number, user: 0, bytes: 1500, lane: 9 }, &mut away);
+    }
+    line.run(ns(100_000_000), &mut away);
+    let got = away.sent.len() as f64 * 1500.0 * 8.0 / 0.1 / 1e6;
+    assert!((got / 13.0 - 1.0).abs() < 0.02, "{got} Mbit/s");
 }
 
 /// The highest rate wins, so that the others starve; proportional fairness starves nobody.

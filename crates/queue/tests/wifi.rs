@@ -292,6 +292,61 @@ fn airtime_fairness_gives_each_a_third_of_its_own_rate() {
     }
 }
 
+/// Four stations take all that the access point sends, while one uploads a quarter of the channel and gets a small
+/// packet every 100 ms. Gives the delays of these, in ms, from the shortest to the longest, and the airtime of each station.
+fn pings_to_an_uploader(access_point: AccessPoint) -> (Vec<f64>, Vec<Duration>) {
+    let stations = (0..5).map(|i| station(&format!("s{i}"), 144.4)).collect();
+    let mut line = Line::new(air(Channel::n(access_point, stations), 3), AT_ONCE);
+    let mut host = Away::default();
+    let (mut came, mut pinged) = (0, HashMap::new());
+    let mut arrive = |line: &mut Line<Air>, host: &mut Away, now: Time, way: usize, bytes: u64| {
+        came += 1;
+        let _ = line.arrive(now, Pkt { number: came, bytes, way, ..Default::default() }, host);
+        came
+    };
+    let mut delays = Vec::new();
+    // Steps of 384 us, in which 1200 bytes are 25 Mbit/s; others are filled up in each.
+    let mut waiting = [0; 5];
+    for step in 0..80_000_u64 {
+        let now = Time::ZERO + us(384 * step);
+        line.run(now, &mut host);
+        for Sent { packet, start, .. } in host.sent.drain(..) {
+            match packet.way {
+                0 => delays.push((start - pinged[&packet.number]).as_secs_f64() * 1e3),
+                way @ 1..=4 => waiting[way] -= 1,
+                _ => {}
+            }
+        }
+        arrive(&mut line, &mut host, now, 5, 1200);
+        for way in 1..=4 {
+            while waiting[way] < 64 {
+                arrive(&mut line, &mut host, now, way, 1500);
+                waiting[way] += 1;
+            }
+        }
+        if step % 260 == 0 {
+            pinged.insert(arrive(&mut line, &mut host, now, 0, 125), now);
+        }
+    }
+    delays.sort_by(f64::total_cmp);
+    (delays, line.into_queue().usage().airtime.clone())
+}
+
+/// What a station sends is charged to it, and does not hold up for long what little comes for it: nothing waits for seconds
+/// (28 s were found without a limit). It pays for 100 ms, which can begin again, and earns as fast as each of the others
+/// uses what the access point sends.
+#[test]
+fn a_station_that_sends_much_still_gets_what_little_comes_for_it() {
+    let (turns, _) = pings_to_an_uploader(AccessPoint::Turns);
+    let (delays, airtime) = pings_to_an_uploader(AccessPoint::Airtime { quantum: us(300) });
+    let others = airtime[1..].iter().map(|time| time.as_secs_f64()).sum::<f64>() / 4.0;
+    let once = 100.0 * airtime[0].as_secs_f64() / others + turns[turns.len() - 1];
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    let longest = delays[delays.len() - 1];
+    println!("mean {mean:.1} ms, longest {longest:.1} ms of {once:.1} ms");
+    assert!(delays.len() >= 300 && longest < 2.0 * once && mean < once / 2.0, "{mean} {longest}");
+}
+
 /// The anomaly (Heusse et al. 2003): stations that send frames of one packet have the same throughput, below the
 /// slowest one's rate, and the fast ones gain nothing from being fast.
 #[test]

@@ -15,12 +15,13 @@ use crate::counters::Tally;
 use crate::tree::{Alarms, Classify};
 use crate::{Admission, Counters, Dequeued, Dropped, Packet, Qdisc};
 
-/// A transmitter that gives each interval to one of its users, with a queue for each user, of any algorithm.
+/// A transmitter that gives its intervals to its users, with a queue for each user, of any algorithm.
 ///
 /// At the start of an interval the scheduler picks a user for whom something waits ([`Policy`]). The packets of this
 /// user then leave as fast as its channel takes them, evenly over the interval. What the end of the interval leaves of a
-/// packet goes on when the user is picked next. If its queue becomes empty before the end, the rest of the interval is
-/// lost, also to others. A packet that comes while nothing waits is sent from the next interval on.
+/// packet goes on when the user is picked next. If its queue has no more before the end, the rest of the interval goes to
+/// the next pick, as the blocks of a subframe do in LTE. If nobody has anything to send until the end, the rest is lost.
+/// A packet that comes while nothing waits is sent from the next interval on.
 ///
 /// A packet leaves the cell when the last of it has been sent. So the host's transmitter has nothing left to do: its link
 /// is to be as fast as can be. The algorithm decides when the first of it is sent. From then on, the packet counts as
@@ -34,10 +35,14 @@ pub struct Cell<Q: Qdisc, C, R> {
     interval: u64,
     scheduler: Scheduler,
     users: Vec<User<Q, Q::Packet>>,
-    /// The capacity of each user in the interval at hand; 0 if nothing waits for it.
+    /// The capacity of each user in the whole interval of this number, of which it was asked last.
+    whole: Vec<(u64, u128)>,
+    /// The capacity of each user in what is left of the interval at hand; 0 if nothing waits for it.
     capacity: Vec<u128>,
     grant: Option<Grant>,
-    /// The number of the next interval to give to somebody.
+    /// The number of the interval that has begun and that nobody has, and the time from which on it is free.
+    open: Option<(u64, Time)>,
+    /// The number of the next interval.
     next: u64,
     /// The packets that wait in all, with those of which a part has been sent.
     waiting: Tally,
@@ -52,8 +57,8 @@ pub struct Cell<Q: Qdisc, C, R> {
 
 /// The channels between a cell and its users.
 pub trait Channels {
-    /// The capacity of a user's channel from one time to another, in parts of 1e-9 bit: bit/s times ns. Times of one
-    /// user never decrease.
+    /// The capacity of a user's channel from one time to another, in parts of 1e-9 bit: bit/s times ns. No time of one
+    /// user comes before one that was asked for earlier.
     fn capacity(&mut self, user: usize, from: Time, to: Time) -> u128;
 }
 
@@ -84,14 +89,25 @@ struct Sending<P> {
     left: u128,
 }
 
-/// An interval that a user has.
+/// An interval that a user has, or what others have left of it.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     user: usize,
+    number: u64,
     start: Time,
+    end: Time,
     capacity: u128,
     /// The part that packets took that have left.
     used: u128,
+}
+
+impl Grant {
+    /// The time at which so much of it has been sent: evenly over its length.
+    fn at(&self, sent: u128) -> Time {
+        let length = self.end - self.start;
+        let after = (sent * u128::from(length.nanos())).div_ceil(self.capacity);
+        self.start + u64::try_from(after).map_or(length, Duration::from_nanos)
+    }
 }
 
 /// The parts of a byte in the unit of [`Channels::capacity`].
@@ -119,8 +135,10 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Cell<Q, C, R> {
             channels,
             interval: interval.nanos().max(1),
             scheduler: Scheduler::new(policy, interval, users.len()),
+            whole: alloc::vec![(u64::MAX, 0); users.len()],
             capacity: alloc::vec![0; users.len()],
             grant: None,
+            open: None,
             next: 0,
             waiting: Tally::default(),
             updates: Alarms::new(users.len()),
@@ -155,23 +173,49 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Cell<Q, C, R> {
         now.nanos().div_ceil(self.interval)
     }
 
-    /// Gives the next interval to a user whose queue has a packet to send; nobody may have one.
-    fn give(&mut self, now: Time, dropped: &mut dyn FnMut(Dropped<Q::Packet>)) {
-        let number = self.next;
-        self.next += 1;
+    /// Gives what is left from `from` on of an interval to a user whose queue has a packet to send at `now`. Says whether
+    /// there is one.
+    fn give(
+        &mut self,
+        (number, from): (u64, Time),
+        now: Time,
+        dropped: &mut dyn FnMut(Dropped<Q::Packet>),
+    ) -> bool {
         let (start, end) = (self.start_of(number), self.start_of(number + 1));
-        for (user, capacity) in self.capacity.iter_mut().enumerate() {
+        let left = u128::from((end - from).nanos());
+        for user in 0..self.users.len() {
             let User { waiting, naps_until, .. } = &self.users[user];
             let waits = waiting.packets > 0 && *naps_until <= now;
-            *capacity = if waits { self.channels.capacity(user, start, end) } else { 0 };
+            self.capacity[user] = if waits { self.in_whole(user, number) } else { 0 };
+            if from > start {
+                // Evenly over the interval.
+                self.capacity[user] = self.capacity[user] * left / u128::from(self.interval);
+            }
         }
         while let Some(user) = self.scheduler.pick(number, &self.capacity) {
             if self.load(user, now, dropped) {
-                self.grant = Some(Grant { user, start, capacity: self.capacity[user], used: 0 });
-                return;
+                let capacity = self.capacity[user];
+                self.grant = Some(Grant { user, number, start: from, end, capacity, used: 0 });
+                return true;
             }
             self.capacity[user] = 0;
         }
+        false
+    }
+
+    /// The capacity of a user in the whole interval `number`.
+    fn in_whole(&mut self, user: usize, number: u64) -> u128 {
+        if self.whole[user].0 != number {
+            let (start, end) = (self.start_of(number), self.start_of(number + 1));
+            self.whole[user] = (number, self.channels.capacity(user, start, end));
+        }
+        self.whole[user].1
+    }
+
+    /// The first time at which a queue for which something waits has a packet again.
+    fn next_nap(&self) -> Time {
+        let waiting = self.users.iter().filter(|user| user.waiting.packets > 0);
+        waiting.map(|user| user.naps_until).min().unwrap_or(Time::MAX)
     }
 
     /// Has a packet of a user in sending, if its queue gives one.
@@ -206,7 +250,7 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Cell<Q, C, R> {
         gone.out_of(all).out_of(own)
     }
 
-    /// The next packet of the interval that somebody has, or when there is more to say; none if the interval is over.
+    /// The next packet of the interval that somebody has, or when there is more to say; none if nobody has it anymore.
     fn serve(
         &mut self,
         now: Time,
@@ -216,21 +260,17 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Cell<Q, C, R> {
         let user = grant.user;
         let loaded = self.load(user, now, dropped);
         let Some(sending) = self.users[user].sending.as_mut().filter(|_| loaded) else {
-            return self.release(grant.used);
+            return self.release(grant.used, grant.at(grant.used));
         };
         let needed = grant.used + sending.left;
         if needed > grant.capacity {
-            let end = Time::from_nanos(grant.start.nanos() + self.interval);
-            if end > now {
-                return Some(Dequeued::NotBefore(end));
+            if grant.end > now {
+                return Some(Dequeued::NotBefore(grant.end));
             }
             sending.left -= grant.capacity - grant.used;
-            return self.release(grant.capacity);
+            return self.release(grant.capacity, grant.end);
         }
-        // Evenly over the interval.
-        let after = (needed * u128::from(self.interval)).div_ceil(grant.capacity);
-        let after = u64::try_from(after).unwrap_or(self.interval);
-        let done = Time::from_nanos(grant.start.nanos() + after);
+        let done = grant.at(needed);
         if done > now {
             return Some(Dequeued::NotBefore(done));
         }
@@ -242,15 +282,16 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Cell<Q, C, R> {
         let empty = own.packets == 0;
         queue.idle(now);
         if empty {
-            self.release(needed);
+            self.release(needed, done);
         }
         Some(Dequeued::Packet(packet, arrived))
     }
 
-    /// The interval is over for the user that has it, which got this much.
-    fn release(&mut self, used: u128) -> Option<Dequeued<Q::Packet>> {
-        if let Some(Grant { user, .. }) = self.grant.take() {
+    /// The interval is over for the user that has it, which got this much; what is left from `free` on is open to all.
+    fn release(&mut self, used: u128, free: Time) -> Option<Dequeued<Q::Packet>> {
+        if let Some(Grant { user, number, .. }) = self.grant.take() {
             self.scheduler.served(user, used);
+            self.open = Some((number, free));
         }
         None
     }
@@ -276,7 +317,8 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Qdisc for Cell<Q, C, R> {
         self.arrival_lane = lane;
         packet.set_lane(lane);
         if self.waiting.packets == 0 {
-            // Intervals in which nothing waited have passed.
+            // Intervals in which nothing waited have passed, and so has what was left of this one.
+            self.open = None;
             self.next = self.next.max(self.first_from(now));
         }
         let size = packet.bytes();
@@ -302,11 +344,27 @@ impl<Q: Qdisc, C: Classify<Q::Packet>, R: Channels> Qdisc for Cell<Q, C, R> {
             if self.waiting.packets == 0 {
                 return Dequeued::Nothing;
             }
+            if let Some((number, free)) = self.open {
+                let end = self.start_of(number + 1);
+                if free < end && now < end {
+                    if self.give((number, free.min(now)), now, dropped) {
+                        continue;
+                    }
+                    // Some queue may have a packet before the end.
+                    let nap = self.next_nap();
+                    if nap > now && nap < end {
+                        self.open = Some((number, nap));
+                        return Dequeued::NotBefore(nap);
+                    }
+                }
+                self.open = None;
+            }
             let due = self.start_of(self.next);
             if due > now {
                 return Dequeued::NotBefore(due);
             }
-            self.give(now, dropped);
+            self.open = Some((self.next, due));
+            self.next += 1;
         }
     }
 

@@ -29,9 +29,9 @@ pub struct Scheduler {
     take: f64,
     /// What each user has been getting in an interval; only proportional fairness asks.
     averages: Vec<f64>,
-    /// The number of the interval to whose start the averages belong, and what a user got in it, which they lack.
+    /// The number of the interval to whose start the averages belong, and what users got in it, which they lack.
     at: u64,
-    got: Option<(usize, f64)>,
+    got: Vec<(usize, f64)>,
     /// The user that was served last.
     last: usize,
 }
@@ -51,13 +51,13 @@ impl Scheduler {
             take,
             averages: alloc::vec![0.0; users],
             at: 0,
-            got: None,
+            got: Vec::with_capacity(users),
             last: users.saturating_sub(1),
         }
     }
 
-    /// The user that gets interval `number`, which is later than the last one; `capacity` is what each user can receive
-    /// in it, 0 if nothing waits for it. None if all are 0. Of equals, the one whose turn is next.
+    /// The user that gets interval `number`, or what is left of it; `capacity` is what each user can receive in it, 0 if
+    /// nothing waits for it. None if all are 0. Of equals, the one whose turn is next. Numbers never decrease.
     pub fn pick(&mut self, number: u64, capacity: &[u128]) -> Option<usize> {
         self.age(number);
         let users = capacity.len();
@@ -84,10 +84,12 @@ impl Scheduler {
         best.map(|(user, _)| user)
     }
 
-    /// A user was given interval `number` and got this much of it.
+    /// A user was given the interval that was picked for last, and got this much of it.
     pub fn served(&mut self, user: usize, amount: u128) {
         self.last = user;
-        self.got = Some((user, amount as f64));
+        if let Policy::ProportionalFair { .. } = self.policy {
+            self.got.push((user, amount as f64));
+        }
     }
 
     /// Brings the averages to the start of interval `number`.
@@ -101,7 +103,7 @@ impl Scheduler {
         let kept = power(self.keep, passed - 1);
         let all = kept * self.keep;
         self.averages.iter_mut().for_each(|average| *average *= all);
-        if let Some((user, amount)) = self.got.take() {
+        for (user, amount) in self.got.drain(..) {
             self.averages[user] += kept * self.take * amount;
         }
     }

@@ -282,7 +282,7 @@ impl<Q: Qdisc, C: Classify<Q::Packet>> Wifi<Q, C> {
     /// A way has packets from `now` on.
     fn offer(&mut self, now: Time, way: usize) {
         if way < self.stations() {
-            self.ring.join(way);
+            self.ring.join(now, way);
         }
         let contender = self.contender(way);
         let slot = self.channel.contention.slot;
@@ -492,13 +492,13 @@ impl<Q: Qdisc, C: Classify<Q::Packet>> Wifi<Q, C> {
             }
             *slot = draw(&mut self.rng, *window);
             self.usage.airtime[station] += airtime;
-            self.ring.charge(station, airtime);
+            self.ring.charge(now, station, way >= self.stations(), airtime);
             let lane = &mut self.lanes[self.ways[way].lane];
             lane.airtime += airtime;
             lane.queue.idle(now);
             if way < self.stations() {
                 let goes_on = self.has_packets(way);
-                self.ring.end_turn(way, goes_on);
+                self.ring.end_turn(now, way, goes_on);
             } else {
                 self.contenders[number].active = self.has_packets(way);
             }
@@ -564,9 +564,7 @@ impl<Q: Qdisc, C: Classify<Q::Packet>> Wifi<Q, C> {
     #[cold]
     fn rest(&mut self) {
         self.contenders.iter_mut().for_each(|contender| contender.active = false);
-        while let Some(station) = self.ring.next() {
-            self.ring.leave(station);
-        }
+        self.ring.clear();
         self.due = Time::MAX;
     }
 
