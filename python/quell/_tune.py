@@ -8,7 +8,7 @@ from quell._quell import ScenarioError, check, direction, ranges, run
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Trial(Protocol):
@@ -70,7 +70,9 @@ class Objective:
         """
         settings = {axis["name"]: self._suggest(trial, axis) for axis in self._ranges}
         try:
-            results = run(self._scenario, **{**self._options, "overrides": self._with(settings)})
+            results = run(
+                self._scenario, series="none", **{**self._options, "overrides": self._with(settings)}
+            )
         except ScenarioError as error:
             raise _pruned(error) from error
         values = []
@@ -94,11 +96,10 @@ class Objective:
         return _text(value, axis["unit"])
 
     def _with(self, settings: Mapping[str, float | str]) -> dict[str, Any]:
-        return {**(self._options.get("overrides") or {}), **settings}
+        return {**(self._options["overrides"] or {}), **settings}
 
     def _check(self, settings: Mapping[str, float | str]) -> list[dict[str, Any]]:
-        known = {key: self._options[key] for key in ("aqms",) if key in self._options}
-        return check(self._scenario, overrides=self._with(settings), **known)
+        return check(self._scenario, aqms=self._options["aqms"], overrides=self._with(settings))
 
     def _is_whole(self, axis: Mapping[str, Any]) -> bool:
         """Say whether the field takes whole numbers only; names that are wrong raise here."""
@@ -126,7 +127,10 @@ def objective(
     seeds: int = 3,
     aqm: str | None = None,
     link: str | None = None,
-    **options: Any,
+    threads: int | None = None,
+    aqms: Mapping[str, Callable[..., Any]] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    cache: bool | str | os.PathLike[str] | None = None,
 ) -> Objective:
     """Make an objective that Optuna's ``study.optimize`` takes, whatever its sampler.
 
@@ -147,8 +151,14 @@ def objective(
         The algorithm, by its label; by default the one that the fields name, or the scenario's only one.
     link : str, optional
         Which observed link; by default the first.
-    **options : dict of str to value
-        What :func:`quell.run` takes, such as ``threads``, ``overrides`` and ``cache``.
+    threads : int, optional
+        As for :func:`quell.run`.
+    aqms : dict of str to callable, optional
+        As for :func:`quell.run`.
+    overrides : dict of str to value, optional
+        As for :func:`quell.run`.
+    cache : bool, str or os.PathLike, optional
+        As for :func:`quell.run`.
 
     Returns
     -------
@@ -173,7 +183,7 @@ def objective(
     >>> study.optimize(objective, n_trials=50)  # doctest: +SKIP
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    options = {"series": "none", **options, "seeds": seeds}
+    options = {"seeds": seeds, "threads": threads, "aqms": aqms, "overrides": overrides, "cache": cache}
     return Objective(scenario, vary, metrics, aqm=aqm, link=link, options=options)
 
 
