@@ -71,7 +71,8 @@ impl TrialArgs {
         named: &[String],
     ) -> Result<(Document, String), Failure> {
         let mut document = simulate::document(path)?;
-        let folder = path.parent().filter(|_| path.to_str() != Some("-")).unwrap_or(Path::new(""));
+        let is_file = path.to_str() != Some("-") && !quell_files::is_given(path);
+        let folder = path.parent().filter(|_| is_file).unwrap_or(Path::new(""));
         if let Ok(folder) = std::path::absolute(folder.join(".")) {
             document = document.among(files_in(&folder));
         }

@@ -161,7 +161,7 @@ impl Adversary {
         let refused: Vec<&String> = known.values().filter_map(|k| k.as_ref().err()).collect();
         let without_value = known.values().filter(|k| matches!(k, Ok(None))).count();
         if !options.is_stopped() && refused.len() + without_value == known.len() {
-            return Err(nothing(&metrics[0], last.as_ref(), &refused, known.len()));
+            return Err(nothing(&metrics[0], &self.scope, last.as_ref(), &refused, known.len()));
         }
         let mut all = Adversaries {
             link: bench.view.link.clone().unwrap_or_default(),

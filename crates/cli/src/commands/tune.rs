@@ -86,7 +86,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         DataFormat::Table => terminal::print(&text(&found, &title))?,
     }
     say_drawn(&found.drawn_starts);
-    if let Some(dir) = &args.save {
+    // The same command, which continues, needs the folder empty.
+    if let Some(dir) = args.save.as_ref().filter(|_| !found.interrupted) {
         save(&found, dir)?;
     }
     match found.interrupted {
