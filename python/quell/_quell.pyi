@@ -2157,8 +2157,8 @@ def adversary(
 ) -> dict[str, Any]:
     """Search for the traffic under which algorithm ``a`` loses most against ``b``, and the other way around.
 
-    The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0 if
-    the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
+    The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0
+    if the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
     the seed.
 
     Parameters
@@ -3310,8 +3310,8 @@ def ranges(vary: Mapping[str, str]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict of str to value
-        Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the ``values``
-        of a sweep's range.
+        Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the
+        ``values`` of a sweep's range.
     """
 
 def read(folder: str | os.PathLike[str]) -> Results:
@@ -3881,8 +3881,8 @@ def tune(
     """Search for the values of fields with which a metric is best, or for a front of two metrics.
 
     Each trial runs the same seeds, so that trials differ only by the fields. The final results come from fresh seeds,
-    beside those of the scenario as it is and of the ends of each range. Start times that the scenario fixes are drawn by
-    the seed.
+    beside those of the scenario as it is and of the ends of each range. Start times that the scenario fixes are drawn
+    by the seed.
 
     Parameters
     ----------

@@ -62,8 +62,8 @@ pub enum DataFormat {
 }
 
 impl TrialArgs {
-    /// Reads the scenario with its changes; files that it names have their whole path, so that a scenario which is saved
-    /// elsewhere finds them. `asked` must be there or in the catalog; `named` run if they are.
+    /// Reads the scenario with its changes. Files that it names have their whole path, so that a scenario which is
+    /// saved elsewhere finds them. `asked` must be there or in the catalog; `named` run if they are.
     pub fn document(
         &self,
         path: &Path,

@@ -49,8 +49,8 @@ pub struct Case {
     pub settings: Vec<Setting>,
     /// The mean relative loss in the search, on its own seeds.
     pub searched_loss: f64,
-    /// The relative loss: the difference over the larger of both values, per seed. It is above 0 if the loser loses, and
-    /// is within -1 and 1.
+    /// The relative loss: the difference over the larger of both values, per seed. It is above 0 if the loser loses,
+    /// and is within -1 and 1 for metrics that are not negative.
     pub loss: Option<Estimate>,
     /// The metric of the loser.
     pub loser_value: Option<Estimate>,

@@ -170,7 +170,7 @@ impl<'a, 'o> Bench<'a, 'o> {
             document.set_text(&setting.field, &setting.value).map_err(blame)?;
         }
         let mut study = document.study(&self.options.plugins).map_err(blame)?;
-        // It is no sweep, so it has a point.
+        // It is not a sweep, so it has one point.
         Ok(study.points.swap_remove(0))
     }
 
@@ -281,8 +281,8 @@ pub(crate) fn nothing(
     })
 }
 
-/// Lets the seeds draw the starts that a scenario gives as one time: otherwise each seed might be the same load, and what
-/// is found may hold for this one alone. Gives what was done, in words.
+/// Lets the seeds draw the starts that a scenario gives as one time. Otherwise each seed might be the same load, and
+/// what is found might hold for this one alone. Gives what was done, in words.
 fn draw_starts(
     scenario: &Document,
     point: &Point,

@@ -19,8 +19,8 @@ use crate::{errors, options, value};
 /// Search for the values of fields with which a metric is best, or for a front of two metrics.
 ///
 /// Each trial runs the same seeds, so that trials differ only by the fields. The final results come from fresh seeds,
-/// beside those of the scenario as it is and of the ends of each range. Start times that the scenario fixes are drawn by
-/// the seed.
+/// beside those of the scenario as it is and of the ends of each range. Start times that the scenario fixes are drawn
+/// by the seed.
 ///
 /// Parameters
 /// ----------
@@ -131,8 +131,8 @@ pub fn tune<'py>(
 
 /// Search for the traffic under which algorithm ``a`` loses most against ``b``, and the other way around.
 ///
-/// The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0 if
-/// the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
+/// The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0
+/// if the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
 /// the seed.
 ///
 /// Parameters
@@ -252,8 +252,8 @@ pub fn adversary<'py>(
 /// Returns
 /// -------
 /// list of dict of str to value
-///     Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the ``values``
-///     of a sweep's range.
+///     Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the
+///     ``values`` of a sweep's range.
 #[pyfunction]
 pub fn ranges<'py>(py: Python<'py>, vary: &Bound<'py, PyDict>) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let one = |axis: Axis| {

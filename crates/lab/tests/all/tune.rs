@@ -1,5 +1,5 @@
-//! Searches for the best values of fields, and for the traffic under which an algorithm loses: in scenarios whose answer
-//! arithmetic gives, and against every point of a grid.
+//! Searches for the best values of fields, and for the traffic under which an algorithm loses: in scenarios whose
+//! answer arithmetic gives, and against every point of a grid.
 
 use quell_lab::{
     Adversary, Axis, Goal, Kind, Loss, Metric, Options, Quantity, SearchError, Series, Tune, Tuned, Verdict,
