@@ -6,9 +6,12 @@
 //! axis, and halves the step of a point that remains. With one goal, this is a pattern search.
 //!
 //! The method asks only which of two points is better. So a point that is refused, or that has no value, is simply
-//! not kept (the "extreme barrier"). It needs no derivatives, and no scale for the goals. No library fits as well.
-//! Those that fit a model (`tpe`, `egobox-ego`) or a distribution (`cmaes`) have one goal. They also know nothing of
-//! refused points, and their results change with their version.
+//! not kept (the "extreme barrier"). It needs no derivatives, and no scale for the goals.
+//!
+//! A library was no better. `tpe` and `cmaes` minimize one goal. `optimizer` 1.0.1 also has samplers for several, but is
+//! young. Its TPE, with defaults, came within a hundredth of the axes for 1 of the 20 bowls of the test below; this
+//! search does so for all. The axes of these bowls are those of the search, which suits it: where fields depend on each
+//! other strongly, it needs more trials.
 
 use std::collections::HashSet;
 
