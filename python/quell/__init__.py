@@ -36,6 +36,7 @@ from quell._quell import (
     TheoryError,
     Verdict,
     __version__,
+    adversary,
     aqm_describe,
     aqm_list,
     cache_dir,
@@ -51,7 +52,9 @@ from quell._quell import (
     tasks,
     tcp_describe,
     tcp_list,
+    tune,
 )
+from quell._tune import Objective, objective
 from quell.papers import reproduce
 
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ __all__ = [
     "Crossing",
     "Interrupted",
     "Link",
+    "Objective",
     "Packet",
     "Progress",
     "Results",
@@ -75,6 +79,7 @@ __all__ = [
     "TheoryError",
     "Verdict",
     "__version__",
+    "adversary",
     "aqm_describe",
     "aqm_list",
     "cache_dir",
@@ -84,6 +89,7 @@ __all__ = [
     "make",
     "metric_list",
     "new",
+    "objective",
     "plot",
     "read",
     "reproduce",
@@ -97,6 +103,7 @@ __all__ = [
     "tcp_describe",
     "tcp_list",
     "theory",
+    "tune",
 ]
 
 

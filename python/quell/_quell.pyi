@@ -50,6 +50,7 @@ __all__ = [
     "Trajectory",
     "Verdict",
     "__version__",
+    "adversary",
     "analyze",
     "aqm_describe",
     "aqm_list",
@@ -61,6 +62,7 @@ __all__ = [
     "cli",
     "critical_rtt",
     "design",
+    "direction",
     "drop",
     "dumbbell",
     "ewma_autocorrelation",
@@ -77,6 +79,7 @@ __all__ = [
     "new",
     "oscillation",
     "pi_design",
+    "ranges",
     "read",
     "red_by_hollot",
     "red_filter",
@@ -89,6 +92,7 @@ __all__ = [
     "tasks",
     "tcp_describe",
     "tcp_list",
+    "tune",
     "vrc_k_p_range",
     "vrc_largest_k_i",
     "vrc_map",
@@ -2133,6 +2137,99 @@ class Verdict:
     def __hash__(self, /) -> int: ...
     def __ne__(self, other: object, /) -> bool: ...
 
+def adversary(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    a: str,
+    b: str,
+    metric: str,
+    vary: Mapping[str, str],
+    *,
+    link: str | None = None,
+    scope: str = "all",
+    trials: int = 50,
+    seeds: int = 3,
+    check_seeds: int = 20,
+    seed: int = 1,
+    threads: int | None = None,
+    aqms: Mapping[str, Callable[..., Any]] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    cache: bool | str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Search for the traffic under which algorithm ``a`` loses most against ``b``, and the other way around.
+
+    The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0
+    if the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
+    the seed.
+
+    Parameters
+    ----------
+    scenario : str, os.PathLike or dict
+        As for :func:`run`; a single point, not a sweep.
+    a : str
+        The algorithm that is to lose, by its label.
+    b : str
+        The algorithm to compare it with, by its label.
+    metric : str
+        As for :func:`tune`.
+    vary : dict of str to str
+        The fields that vary and their bounds, as for :func:`tune`.
+    link : str, optional
+        As for :func:`tune`.
+    scope : str, default "all"
+        As for :func:`tune`.
+    trials : int, default 50
+        The most trials of each of both searches.
+    seeds : int, default 3
+        As for :func:`tune`.
+    check_seeds : int, default 20
+        As for :func:`tune`.
+    seed : int, default 1
+        As for :func:`tune`.
+    threads : int, optional
+        As for :func:`run`.
+    aqms : dict of str to callable, optional
+        As for :func:`run`.
+    overrides : dict of str to value, optional
+        As for :func:`run`.
+    cache : bool, str or os.PathLike, optional
+        As for :func:`run`.
+
+    Returns
+    -------
+    dict
+        What ``quell adversary --format json`` prints. ``"cases"`` has the worst case of ``a`` and that of ``b``, each
+        with its ``"scenario"``, of which :func:`run` gives the same figures.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario breaks a rule.
+    ValueError
+        If an argument does not fit the scenario, or if no trial has a value.
+    RunError
+        If a replication could not be run.
+    OSError
+        If the file cannot be read.
+    KeyboardInterrupt
+        After Ctrl-C. The cache has what was finished.
+
+    Examples
+    --------
+    >>> import quell
+    >>> scenario = {
+    ...     "schema": 1, "duration": "10 s", "warmup": "5 s",
+    ...     "dumbbell": {"rate": "2 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+    ...     "flows": [{"name": "voice", "kind": "udp", "rate": "1 Mbit/s", "packet": "500 B"}],
+    ...     "aqm": [{"algorithm": "policer", "rate": "1 Mbit/s"}, {"algorithm": "drop-tail"}],
+    ... }
+    >>> found = quell.adversary(
+    ...     scenario, "policer", "drop-tail", "goodput_bps", {"flows.voice.rate": "0.2..1.8 Mbit/s"},
+    ...     trials=10, check_seeds=2, cache=False,
+    ... )
+    >>> [case["verdict"] for case in found["cases"]]
+    ['loses', 'does-not']
+    """
+
 def analyze(
     scenario: str | os.PathLike[str] | Mapping[str, Any],
     *,
@@ -2539,6 +2636,20 @@ def design(
     'stable'
     >>> pi.aqm["algorithm"]
     'pi'
+    """
+
+def direction(metric: str) -> tuple[str, str]:
+    """Read a metric with its direction, for :func:`quell.objective`.
+
+    Parameters
+    ----------
+    metric : str
+        As for :func:`tune`.
+
+    Returns
+    -------
+    (str, str)
+        Its name, and "minimize" or "maximize".
     """
 
 def drop(cause: Literal["early", "forced", "overflow"] = "early") -> Verdict:
@@ -3188,6 +3299,21 @@ def pi_design(
     (0.529, 75.1)
     """
 
+def ranges(vary: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Read the fields that vary and their ranges, for :func:`quell.objective`.
+
+    Parameters
+    ----------
+    vary : dict of str to str
+        As for :func:`tune`.
+
+    Returns
+    -------
+    list of dict of str to value
+        Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the
+        ``values`` of a sweep's range.
+    """
+
 def read(folder: str | os.PathLike[str]) -> Results:
     """Read results that were saved to a folder, here or by the command ``quell run``.
 
@@ -3732,6 +3858,100 @@ def tcp_list() -> list[dict[str, str]]:
     >>> import quell
     >>> [s["name"] for s in quell.tcp_list() if s["key"] == "slow_start"]
     ['standard', 'hystart++', 'hystart']
+    """
+
+def tune(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    vary: Mapping[str, str],
+    metric: str,
+    against: str | None = None,
+    *,
+    aqm: str | None = None,
+    link: str | None = None,
+    scope: str = "all",
+    trials: int = 50,
+    seeds: int = 3,
+    check_seeds: int = 20,
+    seed: int = 1,
+    threads: int | None = None,
+    aqms: Mapping[str, Callable[..., Any]] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    cache: bool | str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Search for the values of fields with which a metric is best, or for a front of two metrics.
+
+    Each trial runs the same seeds, so that trials differ only by the fields. The final results come from fresh seeds,
+    beside those of the scenario as it is and of the ends of each range. Start times that the scenario fixes are drawn
+    by the seed.
+
+    Parameters
+    ----------
+    scenario : str, os.PathLike or dict
+        As for :func:`run`; a single point, not a sweep.
+    vary : dict of str to str
+        The fields that vary and their ranges: ``{"aqm.red.max_p": "0.01..0.5:log"}``, as ``--vary`` of the command.
+    metric : str
+        Which metric, by name, as for :meth:`Results.table`, with ``:min`` or ``:max`` where its better direction is not
+        clear or not meant.
+    against : str, optional
+        A second metric: the result is then a front.
+    aqm : str, optional
+        The algorithm, by its label; by default the one that the fields name, or the scenario's only one.
+    link : str, optional
+        Which observed link; by default the first.
+    scope : str, default "all"
+        "all", "data" (all but acknowledgments) or a class.
+    trials : int, default 50
+        The most trials.
+    seeds : int, default 3
+        The seeds of each trial: 1, 2, ... up to this.
+    check_seeds : int, default 20
+        The fresh seeds of the final results: those that follow.
+    seed : int, default 1
+        The seed of the search itself.
+    threads : int, optional
+        As for :func:`run`.
+    aqms : dict of str to callable, optional
+        As for :func:`run`.
+    overrides : dict of str to value, optional
+        As for :func:`run`.
+    cache : bool, str or os.PathLike, optional
+        As for :func:`run`.
+
+    Returns
+    -------
+    dict
+        What ``quell tune --format json`` prints. Among others, ``"trials"`` has each trial; ``"front"``, the numbers of
+        the best ones; ``"verdict"``, whether the best setting is better than the scenario as it is; and ``"checks"``,
+        the final results, each with its ``"scenario"``, of which :func:`run` gives the same figures.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario breaks a rule.
+    ValueError
+        If an argument does not fit the scenario, or if no trial has a value.
+    RunError
+        If a replication could not be run.
+    OSError
+        If the file cannot be read.
+    KeyboardInterrupt
+        After Ctrl-C. The cache has what was finished.
+
+    Examples
+    --------
+    >>> import quell
+    >>> scenario = {
+    ...     "schema": 1, "duration": "10 s", "warmup": "5 s",
+    ...     "dumbbell": {"rate": "2 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+    ...     "flows": [{"name": "voice", "kind": "udp", "rate": "4 Mbit/s", "packet": "500 B"}],
+    ...     "aqm": [{"algorithm": "drop-tail"}],
+    ... }
+    >>> found = quell.tune(
+    ...     scenario, {"dumbbell.buffer": "10..100 packets:step:10"}, "queue_delay_mean_s", check_seeds=2, cache=False
+    ... )
+    >>> found["checks"][-1]["settings"]
+    [{'field': 'dumbbell.buffer', 'value': '10 packets'}]
     """
 
 def vrc_k_p_range(

@@ -18,6 +18,7 @@ from pages import ROOT, Reader, agrees, steps
 DOCS = ROOT / "docs"
 GUIDES = [
     "vary-parameters",
+    "tune",
     "link-trace",
     "import-capture",
     "cite",

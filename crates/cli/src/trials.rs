@@ -62,8 +62,8 @@ pub enum DataFormat {
 }
 
 impl TrialArgs {
-    /// Reads the scenario with its changes; files that it names have their whole path, so that a scenario which is saved
-    /// elsewhere finds them. `asked` must be there or in the catalog; `named` run if they are.
+    /// Reads the scenario with its changes. Files that it names have their whole path, so that a scenario which is
+    /// saved elsewhere finds them. `asked` must be there or in the catalog; `named` run if they are.
     pub fn document(
         &self,
         path: &Path,
@@ -71,7 +71,8 @@ impl TrialArgs {
         named: &[String],
     ) -> Result<(Document, String), Failure> {
         let mut document = simulate::document(path)?;
-        let folder = path.parent().filter(|_| path.to_str() != Some("-")).unwrap_or(Path::new(""));
+        let is_file = path.to_str() != Some("-") && !quell_files::is_given(path);
+        let folder = path.parent().filter(|_| is_file).unwrap_or(Path::new(""));
         if let Ok(folder) = std::path::absolute(folder.join(".")) {
             document = document.among(files_in(&folder));
         }

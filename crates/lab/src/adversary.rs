@@ -49,8 +49,8 @@ pub struct Case {
     pub settings: Vec<Setting>,
     /// The mean relative loss in the search, on its own seeds.
     pub searched_loss: f64,
-    /// The relative loss: the difference over the larger of both values, per seed. It is above 0 if the loser loses, and
-    /// is within -1 and 1.
+    /// The relative loss: the difference over the larger of both values, per seed. It is above 0 if the loser loses,
+    /// and is within -1 and 1 for metrics that are not negative.
     pub loss: Option<Estimate>,
     /// The metric of the loser.
     pub loser_value: Option<Estimate>,
@@ -161,7 +161,7 @@ impl Adversary {
         let refused: Vec<&String> = known.values().filter_map(|k| k.as_ref().err()).collect();
         let without_value = known.values().filter(|k| matches!(k, Ok(None))).count();
         if !options.is_stopped() && refused.len() + without_value == known.len() {
-            return Err(nothing(&metrics[0], last.as_ref(), &refused, known.len()));
+            return Err(nothing(&metrics[0], &self.scope, last.as_ref(), &refused, known.len()));
         }
         let mut all = Adversaries {
             link: bench.view.link.clone().unwrap_or_default(),

@@ -1,14 +1,17 @@
 //! The search for the best values of several fields, or for a front of two goals, in few trials.
 //!
-//! First, a part of the trials fills the space evenly: the points of Halton (1960), shifted by chance as Cranley and
-//! Patterson (1976) do. Then direct multisearch (Custódio, Madeira, Vaz and Vicente 2011, not verified) narrows it down.
-//! It keeps the points that no other one is better than, each with a step. It polls around one of them in both
-//! directions of each axis, and halves the step of a point that remains. With one goal, this is a pattern search.
+//! First, a part of the trials fills the space evenly: points of a sequence (Halton 1960) with a shift by chance
+//! (Cranley and Patterson 1976). Then direct multisearch (Custódio et al. 2011, not verified) narrows it down. It keeps
+//! the points that no other one is as good as, each with a step. It polls around one of them in both directions of each
+//! axis, and halves the step of a point that remains. With one goal, this is a pattern search.
 //!
 //! The method asks only which of two points is better. So a point that is refused, or that has no value, is simply
-//! not kept (the "extreme barrier"). It needs no derivatives, and no scale for the goals. No library fits as well.
-//! Those that fit a model (`tpe`, `egobox-ego`) or a distribution (`cmaes`) have one goal. They also know nothing of
-//! refused points, and their results change with their version.
+//! not kept (the "extreme barrier"). It needs no derivatives, and no scale for the goals.
+//!
+//! A library was no better. `tpe` and `cmaes` minimize one goal. `optimizer` 1.0.1 also has samplers for several, but is
+//! young. Its TPE, with defaults, came within a hundredth of the axes for 1 of the 20 bowls of the test below; this
+//! search does so for all. The axes of these bowls are those of the search, which suits it: where fields depend on each
+//! other strongly, it needs more trials.
 
 use std::collections::HashSet;
 
@@ -26,7 +29,7 @@ const FILLING: f64 = 0.4;
 const AT_ONCE: usize = 64;
 /// Points of the filling that were there before, after which no new one is expected.
 const MOST_KNOWN: usize = 200;
-/// The bases of the points of Halton: a prime per axis.
+/// The bases of the filling's sequence: a prime per axis.
 const PRIMES: [u32; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
 /// The most axes.
 pub(crate) const MOST_AXES: usize = PRIMES.len();
@@ -200,7 +203,7 @@ impl<'a> Exploration<'a> {
     }
 }
 
-/// The digits of a number in a base, mirrored at the point (Halton 1960).
+/// The digits of a number in a base, mirrored at the point (Halton 1960, not verified).
 fn radical_inverse(mut n: u32, base: u32) -> f64 {
     let (mut sum, mut digit) = (0.0, 1.0);
     while n > 0 {

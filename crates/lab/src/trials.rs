@@ -170,7 +170,7 @@ impl<'a, 'o> Bench<'a, 'o> {
             document.set_text(&setting.field, &setting.value).map_err(blame)?;
         }
         let mut study = document.study(&self.options.plugins).map_err(blame)?;
-        // It is no sweep, so it has a point.
+        // It is not a sweep, so it has one point.
         Ok(study.points.swap_remove(0))
     }
 
@@ -258,10 +258,16 @@ impl<'a, 'o> Bench<'a, 'o> {
 /// The error for trials none of which has what is asked.
 pub(crate) fn nothing(
     metric: &Quantity,
+    scope: &str,
     results: Option<&Results>,
     refused: &[&String],
     trials: usize,
 ) -> SearchError {
+    let there = results.map_or(Vec::new(), |results| results.scopes(0));
+    let of_scope = match there.iter().any(|other| other == scope) || there.is_empty() {
+        true => String::new(),
+        false => format!(" for \"{scope}\": the traffic there is {}", there.join(", ")),
+    };
     let of_refused = match refused.len() {
         0 => String::new(),
         n => format!(" ({n} of them were refused)"),
@@ -271,12 +277,12 @@ pub(crate) fn nothing(
             format!("the scenario refuses all {trials} trials, such as {first}")
         }
         (_, Some(why)) => format!("metric {why}"),
-        _ => format!("{metric} has no value for each seed in any of {trials} trials{of_refused}"),
+        _ => format!("{metric} has no value for each seed in any of {trials} trials{of_refused}{of_scope}"),
     })
 }
 
-/// Lets the seeds draw the starts that a scenario gives as one time: otherwise each seed might be the same load, and what
-/// is found may hold for this one alone. Gives what was done, in words.
+/// Lets the seeds draw the starts that a scenario gives as one time. Otherwise each seed might be the same load, and
+/// what is found might hold for this one alone. Gives what was done, in words.
 fn draw_starts(
     scenario: &Document,
     point: &Point,

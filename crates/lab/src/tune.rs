@@ -272,7 +272,7 @@ impl Tune {
             let refused: Vec<&String> = trials.iter().filter_map(|t| t.refused.as_ref()).collect();
             let lacks = |m: &&Quantity| last.as_ref().is_some_and(|results| results.lacks(m).is_some());
             let metric = metrics.iter().find(lacks).unwrap_or(&metrics[0]);
-            return Err(nothing(metric, last.as_ref(), &refused, trials.len()));
+            return Err(nothing(metric, &self.scope, last.as_ref(), &refused, trials.len()));
         }
         let front = front(&tried);
         bench.forgo((self.trials - trials.len()) * self.seeds);

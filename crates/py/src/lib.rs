@@ -17,6 +17,7 @@ mod scenario;
 mod search;
 mod tasks;
 mod theory;
+mod tune;
 mod value;
 
 use pyo3::prelude::*;
@@ -70,6 +71,8 @@ mod _quell {
     use crate::theory::linear::{Loop, Margins, Mode};
     #[pymodule_export]
     use crate::theory::maps::{Map, map, red_map, vrc_map};
+    #[pymodule_export]
+    use crate::tune::{adversary, direction, ranges, tune};
 
     use super::{PyModule, PyModuleMethods, PyResult};
     use pyo3::Bound;

@@ -231,9 +231,14 @@ pub fn search(
             false => error,
         });
     }
-    found.map(Crossing::from).map_err(|error| match error {
+    found.map(Crossing::from).map_err(|error| failure(py, error))
+}
+
+/// The exception for a search that found nothing out.
+pub fn failure(py: Python<'_>, error: SearchError) -> PyErr {
+    match error {
         SearchError::Scenario(error) => errors::scenario(py, &error),
         SearchError::Run(error) => errors::RunError::new_err(error.to_string()),
         SearchError::Question(why) => errors::argument(why),
-    })
+    }
 }

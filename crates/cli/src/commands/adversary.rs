@@ -84,14 +84,10 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         DataFormat::Table => terminal::print(&text(&found, &title))?,
     }
     say_drawn(&found.drawn_starts);
-    for (case, file) in found.cases.iter().zip(files.iter().flatten()) {
+    for (case, file) in found.cases.iter().zip(files.iter().flatten()).filter(|_| !found.interrupted) {
         folder::write_whole(&case.scenario, file)?;
-        terminal::say(&format!(
-            "saved {}: quell run {} --metric {}",
-            quell_files::name(file),
-            quell_files::name(file),
-            found.goal.metric
-        ));
+        let name = quell_files::name(file);
+        terminal::say(&format!("saved {name}: quell run {name} --metric \"{}\"", found.goal.metric));
     }
     match found.interrupted {
         false => Ok(()),

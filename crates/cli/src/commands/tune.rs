@@ -26,8 +26,8 @@ Examples:
   quell tune my.toml --vary dumbbell.buffer=10..500packets:log --for mark_rate:min --aqm red --seeds 5
 
 Every trial runs the same seeds, so that trials differ only by the fields (common random numbers). The search fills \
-the ranges evenly and then narrows them down around the best settings (direct multisearch). The final results come from \
-fresh seeds that no trial had, beside those of the scenario as it is and of the ends of each range. Start times that \
+the ranges evenly and then narrows them down around the best settings (direct multisearch). The final results come \
+from fresh seeds that no trial had, beside those of the scenario as it is and of the ends of each range. Start times that \
 the scenario fixes are drawn by the seed, within a second. A setting that the scenario refuses counts as a trial. \
 Ctrl-C stops the search and prints the best so far; the same command continues from the cache. docs/how-to/tune.md \
 explains the output.")]
@@ -86,7 +86,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         DataFormat::Table => terminal::print(&text(&found, &title))?,
     }
     say_drawn(&found.drawn_starts);
-    if let Some(dir) = &args.save {
+    // The same command, which continues, needs the folder empty.
+    if let Some(dir) = args.save.as_ref().filter(|_| !found.interrupted) {
         save(&found, dir)?;
     }
     match found.interrupted {
@@ -110,8 +111,10 @@ fn text(found: &Tuned, title: &str) -> String {
     }
     text.push_str(&format!(", on the fresh {}:\n\n", range(&found.fresh_seeds)));
     text.push_str(&checks(found));
-    text.push_str("\nmean ± half-width of the 95% interval over the fresh seeds; differences from the scenario as it is, ");
-    text.push_str("paired by seed; * the interval excludes 0\n");
+    text.push_str(
+        "\nmean ± half-width of the 95% interval over the fresh seeds; differences from the scenario as ",
+    );
+    text.push_str("it is, paired by seed; * the interval excludes 0\n");
     text.push_str(&refusals(found));
     match (found.verdict, found.goals.as_slice(), found.checks.last()) {
         (Some(verdict), [goal], Some(best)) => text.push_str(&conclusion(found, goal, verdict, best)),

@@ -1,5 +1,5 @@
-//! Searches for the best values of fields, and for the traffic under which an algorithm loses: in scenarios whose answer
-//! arithmetic gives, and against every point of a grid.
+//! Searches for the best values of fields, and for the traffic under which an algorithm loses: in scenarios whose
+//! answer arithmetic gives, and against every point of a grid.
 
 use quell_lab::{
     Adversary, Axis, Goal, Kind, Loss, Metric, Options, Quantity, SearchError, Series, Tune, Tuned, Verdict,
@@ -179,6 +179,10 @@ fn what_cannot_be_asked_is_refused_with_the_reason() {
         (tune(&["aqm.red.max_p=2..3"], &["goodput"]), "refuses all 20 trials, such as aqm[0].max_p = "),
         (tune(p, &["page_time_mean_s"]), "page_time_mean_s has no value for each seed in any of 20 trials"),
         (tune(p, &["goodput_bps[web]"]), "unknown class"),
+        (
+            Tune { scope: "web".into(), ..tune(p, &["goodput"]) },
+            "for \"web\": the traffic there is all, data, ftp",
+        ),
         (tune(p, &["internal:pp:min"]), "unknown internal signal; known: avg, p"),
     ] {
         let why = why(&of, RED);
