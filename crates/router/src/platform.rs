@@ -104,7 +104,7 @@ const ABOUT: &[About] = &[
             "turn off flow tables of nftables with hardware offload, whose packets go around the queue",
             "IPv4 and IPv6 share the queue",
         ],
-        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE]: systemd 253",
+        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE] came later",
     },
     About {
         platform: Platform::RouterOs,
@@ -113,7 +113,7 @@ const ABOUT: &[About] = &[
         title: "MikroTik RouterOS 7",
         offers: offers::ROUTEROS,
         counts: Counts::Fixed { header: 14 },
-        devices: ("ether1", "bridge"),
+        devices: ("ether1", "ether2"),
         processor: Some("one core shapes one direction: watch `/tool profile` for queuing during a download"),
         notes: &[
             "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not",
@@ -153,7 +153,7 @@ const ABOUT: &[About] = &[
             "the rules take IPv4 and IPv6 (protocol ip) into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
-        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); ipfw(8)",
+        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); names of its fields: not verified; ipfw(8)",
     },
     About {
         platform: Platform::PfSense,
@@ -170,7 +170,7 @@ const ABOUT: &[About] = &[
             "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as one",
             "the rule below is for IPv4: add the same for IPv6, into the same limiters",
         ],
-        source: "pfSense's documentation: Traffic Shaper, Limiters; ipfw(8)",
+        source: "pfSense's documentation: Traffic Shaper, Limiters (names of fields: not verified); ipfw(8)",
     },
     About {
         platform: Platform::Gateway,
@@ -201,7 +201,7 @@ const ABOUT: &[About] = &[
              hierarchical or per-unit schedulers",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Junos OS, Class of Service: RED drop profiles, schedulers (buffer-size temporal), traffic-control-profiles",
+        source: "Junos OS 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal); limits of overhead-accounting: not verified",
     },
     About {
         platform: Platform::IosXe,
@@ -216,7 +216,7 @@ const ABOUT: &[About] = &[
             "the policy takes IPv4 and IPv6 into the same queue",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Cisco IOS Quality of Service command reference: random-detect, queue-limit, fair-queue, shape",
+        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); limits of queue-limit and of account user-defined: not verified",
     },
 ];
 

@@ -33,10 +33,12 @@ pub struct Technology {
     pub source: &'static str,
 }
 
-const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains";
-const OF_DSL: &str = "the modem's synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM drain";
-const SYNC: &str = "the synchronization rate, in both directions: the modem's and the DSLAM's";
-const MOVES: &str = "the rate moves faster than a person can follow: cake-autorate keeps the shaper below it";
+const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains; 95% of a measured rate is what \
+    bufferbloat.net advises (Setting up SQM), and 85% of one that is only advertised";
+const OF_DSL: &str = "the synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM drain; the share is that of \
+    bufferbloat.net (Setting up SQM)";
+const SYNC: &str = "that of the line's synchronization, in each direction";
+const MOVES: &str = "the rate moves faster than a person can follow, so cake-autorate keeps the shaper below it; the share is chosen";
 const OF_ATM: &str =
     "tc-cake(8); ITU-T I.361 (cells), I.363.5 (AAL5), RFC 2684 (LLC/SNAP and VC-MUX), RFC 2516 (PPPoE)";
 const OF_PTM: &str =
@@ -94,9 +96,9 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 64,
         share: 950,
         why: MODEM,
-        counts: "the service's rate, enforced by the CMTS in both directions by a token bucket that counts Ethernet frames \
+        counts: "that of the service, enforced by the CMTS in both directions by a token bucket that counts Ethernet frames \
                  with their FCS; headers of DOCSIS are not counted",
-        source: "CableLabs MULPI, Maximum Sustained Traffic Rate; tc-cake(8): docsis",
+        source: "tc-cake(8): docsis; CableLabs MULPI, Maximum Sustained Traffic Rate (not verified)",
         ..DSL
     },
     ptm("vdsl-pppoe", "VDSL2 with PPPoE", 30, "PPPoE and PPP 8, Ethernet header 14, FCS 4, PTM 4", 1492),
@@ -155,9 +157,9 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 69,
         share: 950,
         why: MODEM,
-        counts: "the service's rate, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in case it \
+        counts: "that of the service, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in case it \
                  is enforced on the fiber",
-        source: "ITU-T G.984.3 clause 8.3 (GEM), IEEE 802.3 and 802.1Q",
+        source: "IEEE 802.3 and 802.1Q; ITU-T G.984.3, GEM (not verified)",
         ..DSL
     },
     Technology {
@@ -168,7 +170,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 84,
         share: 950,
         why: MODEM,
-        counts: "the wire's rate, with preambles and gaps",
+        counts: "that of the wire, with preambles and gaps",
         source: "IEEE 802.3; tc-cake(8): ethernet",
         ..DSL
     },
@@ -180,7 +182,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 84,
         share: 1000,
         why: "the queue is already before this port, so nothing is shaped",
-        counts: "the wire's rate, with preambles and gaps",
+        counts: "that of the wire, with preambles and gaps",
         instead: Some("give the port's own queue the algorithm, without a shaper"),
         source: "IEEE 802.3; tc-cake(8): ethernet",
         ..DSL
@@ -192,8 +194,8 @@ pub const TECHNOLOGIES: &[Technology] = &[
         bytes: "counted as an Ethernet frame; a frame of Wi-Fi costs air time, which no overhead in bytes says",
         smallest: 84,
         share: 800,
-        why: "rates change with each station and each frame, so any fixed rate is a guess",
-        counts: "air time, which stations share",
+        why: "rates change with each station and each frame, so any fixed rate is a guess; the share is chosen",
+        counts: "one of air time, which stations share",
         varies: true,
         instead: Some(
             "the queue belongs into the driver: FQ-CoDel of mac80211 with air-time fairness, no shaper",
@@ -210,7 +212,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         why: MOVES,
         counts: "what the cell grants at the moment",
         varies: true,
-        source: "3GPP TS 36.321, 36.322, 36.323; OpenWrt's page on cake-autorate",
+        source: "3GPP TS 36.321, 36.322, 36.323 (not verified)",
         ..DSL
     },
     Technology {
@@ -222,7 +224,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         why: MOVES,
         counts: "what the cell grants at the moment",
         varies: true,
-        source: "3GPP TS 37.324, 38.321, 38.322, 38.323",
+        source: "3GPP TS 37.324, 38.321, 38.322, 38.323 (not verified)",
         ..DSL
     },
     Technology {
@@ -231,9 +233,9 @@ pub const TECHNOLOGIES: &[Technology] = &[
         overhead: 10,
         bytes: "GSE: 4 with lengths and protocol, label 6",
         share: 900,
-        why: "coding follows the weather, so the rate is lower at times",
-        counts: "the service's rate, mostly enforced by the gateway; proxies (PEP) may end connections before the link",
-        source: "ETSI TS 102 606-1, clause 4.2 (GSE); RFC 3135 (PEP)",
+        why: "coding follows the weather, so the rate is lower at times; the share is chosen",
+        counts: "that of the service, mostly enforced by the gateway; proxies (PEP) may end connections before the link",
+        source: "ETSI TS 102 606-1, GSE (not verified); RFC 3135 (PEP)",
         ..DSL
     },
     Technology {

@@ -34,8 +34,12 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
             let own = format!("dev {ifb} root ");
             text.extend(all.lines.iter().filter(|line| !line.contains(&own)).map(|line| format!("{line}\n")));
         }
-        text.extend(queue.lines.iter().map(|line| format!("{line}\n")));
-        for note in queue.notes {
+        for line in &queue.lines {
+            // A router mostly translates addresses: hosts are those before that.
+            let nat = if cake { " nat" } else { "" };
+            text.push_str(&format!("{line}{nat}\n"));
+        }
+        for note in queue.notes.into_iter().filter(|note| !note.starts_with("nat: ")) {
             job.note(direction, note);
         }
     }

@@ -32,7 +32,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     }
     if job.queues.iter().any(|queue| queue.is("cake")) {
         job.notes.push(
-            "RTTSec= and AckFilter= need systemd 253; older ones warn and keep 100 ms and no filter".into(),
+            "RTTSec= and AckFilter= are newer than systemd 252, which warns, and keeps 100 ms and no filter"
+                .into(),
         );
     }
     Ok(())

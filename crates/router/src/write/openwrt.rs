@@ -103,7 +103,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         job.notes.push("rates are whole kbit/s there, rounded down".into());
     }
     job.part(
-        format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add on 25.12)"),
+        format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add where opkg is gone)"),
         shell,
     );
     job.part("or in its place /etc/config/sqm", format!("config queue 'quell'\n{}", lines.concat()));
