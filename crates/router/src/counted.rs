@@ -59,7 +59,8 @@ impl Counts {
                 let wanted = overhead + padding - header;
                 let said = wanted.clamp(least, most);
                 let clamped = (said != wanted).then(|| {
-                    format!("an overhead of {wanted} B is beyond what it takes ({least} to {most} B): {said} B are written")
+                    format!("an overhead of {wanted} B is beyond what it takes ({least} to {most} B): {said} B are \
+                             written")
                 });
                 let short = (link.smallest.get() > link.overhead.get() + SHORTEST).then(|| {
                     format!(
@@ -79,8 +80,8 @@ impl Counts {
                     [MEAN, SMALL].iter().all(|packet| counted(*packet) == link.on_wire(*packet).get());
                 let note = (!exact).then(|| {
                     format!(
-                        "the overhead of {} a packet cannot be set: {rate} are right for packets of {MEAN}, and packets of \
-                         {SMALL} alone would put {} on a link of {}",
+                        "the overhead of {} a packet cannot be set: {rate} are right for packets of {MEAN}, and \
+                         packets of {SMALL} alone would put {} on a link of {}",
                         link.overhead,
                         megabits(small),
                         link.rate

@@ -452,13 +452,16 @@ const NO_CODEL: Option<&str> = Some(
     "it has no CoDel, PIE or CAKE, which hold a delay: the profile begins to drop at the target and drops a tenth at \
      three targets, as RED would (Floyd 1997), whatever the number of flows",
 );
+const NO_TUNING: Option<&str> =
+    Some("it has no Adaptive RED: the probability stays where that begins, whatever the number of flows");
 const NO_FLOWS: Option<&str> = Some(
-    "it has no FQ-CoDel, FQ-PIE or CAKE: flows share one queue, and the profile begins to drop at the target and drops a \
-     tenth at three targets",
+    "it has no FQ-CoDel, FQ-PIE or CAKE: flows share one queue, and the profile begins to drop at the target and drops \
+     a tenth at three targets",
 );
 
 pub(crate) const JUNOS: &[Offer] = &[
     curve("red", "drop profile", false, None),
+    curve("ared", "drop profile", true, NO_TUNING),
     curve("drop-tail", "no drop profile", false, None),
     curve("codel", "drop profile", true, NO_CODEL),
     curve("pie", "drop profile", true, NO_CODEL),
@@ -475,6 +478,7 @@ const FAIR: Option<&str> = Some(
 pub(crate) const IOS_XE: &[Offer] = &[
     curve("red", "random-detect", false, None),
     curve("wred", "random-detect precedence-based", false, None),
+    curve("ared", "random-detect", true, NO_TUNING),
     curve("drop-tail", "queue-limit", false, None),
     curve("codel", "random-detect", true, NO_CODEL),
     curve("pie", "random-detect", true, NO_CODEL),

@@ -98,8 +98,8 @@ const ABOUT: &[About] = &[
         devices: ("eth0", "eth1"),
         processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
         notes: &[
-            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; files \
-             of networkd have no action that would redirect what comes in",
+            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; \
+             files of networkd have no action that would redirect what comes in",
             "with several devices toward hosts, put them into a bridge",
             "turn off flow tables of nftables with hardware offload, whose packets go around the queue",
             "IPv4 and IPv6 share the queue",
@@ -133,7 +133,8 @@ const ABOUT: &[About] = &[
         devices: ("em0", "em1"),
         processor: Some("one thread (dummynet) shapes all: watch `top -SH` for it during a download"),
         notes: &[
-            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as one",
+            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as \
+             one",
             "the rules take IPv4 and IPv6 into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
@@ -153,7 +154,8 @@ const ABOUT: &[About] = &[
             "the rules take IPv4 and IPv6 (protocol ip) into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
-        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); names of its fields: not verified; ipfw(8)",
+        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); names of its fields: not verified; \
+                 ipfw(8)",
     },
     About {
         platform: Platform::PfSense,
@@ -167,7 +169,8 @@ const ABOUT: &[About] = &[
             "one thread (dummynet) shapes all: watch Diagnostics > System Activity for it during a download",
         ),
         notes: &[
-            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as one",
+            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as \
+             one",
             "the rule below is for IPv4: add the same for IPv6, into the same limiters",
         ],
         source: "pfSense's documentation: Traffic Shaper, Limiters (names of fields: not verified); ipfw(8)",
@@ -201,7 +204,8 @@ const ABOUT: &[About] = &[
              hierarchical or per-unit schedulers",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Junos OS 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal); limits of overhead-accounting: not verified",
+        source: "Junos OS 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal); limits of \
+                 overhead-accounting: not verified",
     },
     About {
         platform: Platform::IosXe,
@@ -216,7 +220,8 @@ const ABOUT: &[About] = &[
             "the policy takes IPv4 and IPv6 into the same queue",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); limits of queue-limit and of account user-defined: not verified",
+        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); limits of \
+                 queue-limit and of account user-defined: not verified",
     },
 ];
 
@@ -304,9 +309,9 @@ impl Platform {
         let both = BitRate::from_bps(shaped.down.link.rate.bps().saturating_add(shaped.up.link.rate.bps()));
         (both > limit).then(|| {
             format!(
-                "{both} in both directions are more than the {limit} that this router can shape: it would then become the \
-                 bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a faster \
-                 router ({processor})"
+                "{both} in both directions are more than the {limit} that this router can shape: it would then become \
+                 the bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a \
+                 faster router ({processor})"
             )
         })
     }

@@ -33,12 +33,13 @@ pub struct Technology {
     pub source: &'static str,
 }
 
-const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains; 95% of a measured rate is what \
-    bufferbloat.net advises (Setting up SQM), and 85% of one that is only advertised";
-const OF_DSL: &str = "the synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM drain; the share is that of \
-    bufferbloat.net (Setting up SQM)";
+const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains; 95% of a measured \
+                     rate is what bufferbloat.net advises (Setting up SQM), and 85% of one that is only advertised";
+const OF_DSL: &str = "the synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM \
+                      drain; the share is that of bufferbloat.net (Setting up SQM)";
 const SYNC: &str = "that of the line's synchronization, in each direction";
-const MOVES: &str = "the rate moves faster than a person can follow, so cake-autorate keeps the shaper below it; the share is chosen";
+const MOVES: &str = "the rate moves faster than a person can follow, so cake-autorate keeps the shaper below it; the \
+                     share is chosen";
 const OF_ATM: &str =
     "tc-cake(8); ITU-T I.361 (cells), I.363.5 (AAL5), RFC 2684 (LLC/SNAP and VC-MUX), RFC 2516 (PPPoE)";
 const OF_PTM: &str =
@@ -96,8 +97,8 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 64,
         share: 950,
         why: MODEM,
-        counts: "that of the service, enforced by the CMTS in both directions by a token bucket that counts Ethernet frames \
-                 with their FCS; headers of DOCSIS are not counted",
+        counts: "that of the service, enforced by the CMTS in both directions by a token bucket that counts Ethernet \
+                 frames with their FCS; headers of DOCSIS are not counted",
         source: "tc-cake(8): docsis; CableLabs MULPI, Maximum Sustained Traffic Rate (not verified)",
         ..DSL
     },
@@ -157,8 +158,8 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 69,
         share: 950,
         why: MODEM,
-        counts: "that of the service, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in case it \
-                 is enforced on the fiber",
+        counts: "that of the service, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in \
+                 case it is enforced on the fiber",
         source: "IEEE 802.3 and 802.1Q; ITU-T G.984.3, GEM (not verified)",
         ..DSL
     },
@@ -234,7 +235,8 @@ pub const TECHNOLOGIES: &[Technology] = &[
         bytes: "GSE: 4 with lengths and protocol, label 6",
         share: 900,
         why: "coding follows the weather, so the rate is lower at times; the share is chosen",
-        counts: "that of the service, mostly enforced by the gateway; proxies (PEP) may end connections before the link",
+        counts: "that of the service, mostly enforced by the gateway; proxies (PEP) may end connections before the \
+                 link",
         source: "ETSI TS 102 606-1, GSE (not verified); RFC 3135 (PEP)",
         ..DSL
     },
@@ -384,8 +386,8 @@ mod tests {
         assert_eq!((of(mbit(10.0), 1492), of(mbit(10.0), 52)), (9_650_712, 6_190_476));
     }
 
-    /// By hand: a frame of DOCSIS has 18 bytes more and 64 at least; 1532 bytes of an ADSL line with PPPoE are 32 cells of
-    /// 53, and 92 are 2.
+    /// By hand: a frame of DOCSIS has 18 bytes more and 64 at least; 1532 bytes of an ADSL line with PPPoE are 32
+    /// cells of 53, and 92 are 2.
     #[test]
     fn others_carry_what_arithmetic_says() {
         let of = |name: &str, bytes| find(name).unwrap().carried(mbit(10.0), Bytes::new(bytes)).bps();

@@ -82,6 +82,14 @@ pub enum Unwritable {
         /// The name.
         name: String,
     },
+    /// The platform has its queues behind a shaper alone.
+    #[error(
+        "{platform} has its queues behind a shaper alone; shape, or use another system for a port at its own rate"
+    )]
+    NoPort {
+        /// The platform.
+        platform: &'static str,
+    },
     /// A rate that nothing can be shaped to.
     #[error("{direction}: {rate} is no rate to shape to; give at least {least}")]
     Rate {
@@ -128,6 +136,8 @@ struct Job<'a> {
     platform: Platform,
     shaped: &'a Shaped,
     queues: [Queue<'a>; 2],
+    /// The queue is that of a port at its own rate: there is no shaper, and one direction.
+    port: bool,
     parts: Vec<Part>,
     notes: Vec<String>,
 }
@@ -157,6 +167,21 @@ impl Job<'_> {
         (told.rate, told.overhead.unwrap_or(0))
     }
 
+    /// The directions that are written, as numbers of queues: what goes out, and what comes in.
+    fn numbers(&self) -> &'static [usize] {
+        if self.port { &[1] } else { &[1, 0] }
+    }
+
+    /// The name of a direction's queue.
+    fn name(&self, number: usize) -> String {
+        if self.port { "quell".into() } else { format!("quell-{}", self.queues[number].direction) }
+    }
+
+    /// The device that a direction leaves by.
+    fn device(&self, number: usize) -> Result<String, Unwritable> {
+        if number == 1 { Ok(self.shaped.wan.clone()) } else { self.lan().map(str::to_string) }
+    }
+
     /// The device that leads to the hosts.
     fn lan(&self) -> Result<&str, Unwritable> {
         let (platform, mostly) = (self.platform.title(), self.platform.devices().1);
@@ -183,6 +208,25 @@ const LEAST: BitRate = BitRate::from_bps(1_000);
 /// If the router has no such algorithm and none that comes near, if it cannot tell the directions apart as asked, or if
 /// a device's name or a rate is none.
 pub fn write(platform: Platform, shaped: &Shaped) -> Result<Written, Unwritable> {
+    written(platform, shaped, false)
+}
+
+/// What to type on a router or a switch so that a port has the algorithm where the port itself is the bottleneck: there
+/// is no shaper. `side` is what leaves by the port, and its rate is the port's own.
+///
+/// # Errors
+/// As [`write()`], and if the platform's queues are parts of a shaper.
+pub fn write_port(platform: Platform, port: &str, side: &Side) -> Result<Written, Unwritable> {
+    let has_queues =
+        [Platform::Networkd, Platform::RouterOs, Platform::Junos, Platform::IosXe].contains(&platform);
+    if !has_queues && !matches!(platform, Platform::Linux(_)) {
+        return Err(Unwritable::NoPort { platform: platform.title() });
+    }
+    let side = Side { range: None, ..side.clone() };
+    written(platform, &Shaped { wan: port.into(), lan: None, down: side.clone(), up: side }, true)
+}
+
+fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, Unwritable> {
     device("wan", &shaped.wan)?;
     if let Some(lan) = &shaped.lan {
         device("lan", lan)?;
@@ -207,7 +251,7 @@ pub fn write(platform: Platform, shaped: &Shaped) -> Result<Written, Unwritable>
     };
     let offers = [queue(down)?, queue(up)?];
     let queues = [made(down, offers[0]), made(up, offers[1])];
-    let mut job = Job { platform, shaped, queues, parts: Vec::new(), notes: Vec::new() };
+    let mut job = Job { platform, shaped, queues, port, parts: Vec::new(), notes: Vec::new() };
     for (direction, own) in notes {
         for note in own {
             job.note(direction, note);

@@ -94,8 +94,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     }
     if !cake && linklayer != "none" {
         job.notes.push(format!(
-            "overhead = {overhead} leaves out the {HEADER} B of Ethernet's header, which Linux counts itself; on a device of \
-             PPPoE, which has none, write {}",
+            "overhead = {overhead} leaves out the {HEADER} B of Ethernet's header, which Linux counts itself; on a \
+             device of PPPoE, which has none, write {}",
             overhead + HEADER
         ));
     }

@@ -217,12 +217,14 @@ proptest! {
     ) {
         let (target_of, update_interval) = (Duration::from_micros(target), Duration::from_micros(update));
         let pie = AqmConfig::Pie(PieParams { target: target_of, update_interval, alpha, beta, ..PieParams::default() });
-        let fq = AqmConfig::FqPie(FqPieParams { target: target_of, update_interval, alpha, beta, ..FqPieParams::default() });
-        for aqm in [pie, fq] {
+        let fq = FqPieParams { target: target_of, update_interval, alpha, beta, ..FqPieParams::default() };
+        for aqm in [pie, AqmConfig::FqPie(fq)] {
             let times = [("target", target as f64, 0.5), ("tupdate", update as f64, 0.5)];
             // FreeBSD keeps parts of 2^-13, and Linux those of 2^-4 as their number.
-            check(Platform::FreeBsd, aqm.clone(), &[times[0], times[1], ("alpha", alpha, 0.51 / 8192.0), ("beta", beta, 0.51 / 8192.0)]);
-            check(Platform::OpenWrt, aqm, &[times[0], times[1], ("alpha", alpha * 16.0, 0.5), ("beta", beta * 16.0, 0.5)]);
+            for (platform, parts, within) in [(Platform::FreeBsd, 1.0, 0.51 / 8192.0), (Platform::OpenWrt, 16.0, 0.5)] {
+                let gains = [("alpha", alpha * parts, within), ("beta", beta * parts, within)];
+                check(platform, aqm.clone(), &[times[0], times[1], gains[0], gains[1]]);
+            }
         }
     }
 

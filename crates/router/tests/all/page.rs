@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use quell_aqm::catalog::AqmConfig;
 use quell_router::technology::TECHNOLOGIES;
-use quell_router::{Counts, Fit, Platform, Shaped, Side, Unit, Words, technology, write};
+use quell_router::{Counts, Fit, Knob, Platform, Shaped, Side, Unit, Words, technology, write};
 use quell_units::{Framing, QueueSize};
 
 use crate::with;
@@ -63,7 +63,8 @@ fn example(platform: Platform) -> Shaped {
 }
 
 fn technologies(page: &mut String) {
-    page.push_str("## Links\n\n| name | link | bytes beside the IP packet | at least | framing | shaped to | varies |\n");
+    page.push_str("## Links\n\n");
+    page.push_str("| name | link | bytes beside the IP packet | at least | framing | shaped to | varies |\n");
     page.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
     for t in TECHNOLOGIES {
         let framing = match t.framing {
@@ -97,14 +98,21 @@ fn technologies(page: &mut String) {
     }
 }
 
-fn unit(unit: Unit) -> String {
-    match unit {
-        Unit::Time => "time, in us".into(),
-        Unit::Milliseconds => "whole ms".into(),
-        Unit::Seconds => "whole s".into(),
-        Unit::Whole => "whole number".into(),
-        Unit::Parts(parts) => format!("number, in parts of 1/{parts}"),
-        Unit::Counted(parts) => format!("number of 1/{parts}"),
+/// How a parameter's values are written, and which there are.
+fn values(knob: &Knob) -> String {
+    let scale = match knob.unit {
+        Unit::Milliseconds => 1e3,
+        Unit::Counted(parts) => parts,
+        _ => 1.0,
+    };
+    let range = format!("{} to {}", knob.least * scale, knob.most * scale);
+    match knob.unit {
+        Unit::Time => format!("whole us, to {} s", knob.most),
+        Unit::Milliseconds => format!("whole ms, {range}"),
+        Unit::Seconds => format!("whole s, {range}"),
+        Unit::Whole => format!("whole number, {range}"),
+        Unit::Parts(parts) => format!("number, in steps of 1/{parts}, {range}"),
+        Unit::Counted(parts) => format!("number of 1/{parts}, {range}"),
         Unit::Flag(yes, no) => format!("`{yes}` or `{no}`"),
         Unit::Names(names) => {
             names.iter().map(|(_, theirs)| format!("`{theirs}`")).collect::<Vec<_>>().join(", ")
@@ -143,7 +151,8 @@ fn platform(page: &mut String, platform: Platform) {
         };
         writeln!(page, "{}\n", wrapped(&text, "")).unwrap();
     } else {
-        page.push_str("| algorithm | there | since | parameter | there | values |\n| --- | --- | --- | --- | --- | --- |\n");
+        page.push_str("| algorithm | there | since | parameter | there | values |\n");
+        page.push_str("| --- | --- | --- | --- | --- | --- |\n");
     }
     for offer in &offers {
         let near = if offer.fit == Fit::Nearest { " (near)" } else { "" };
@@ -157,7 +166,7 @@ fn platform(page: &mut String, platform: Platform) {
                     let first = if number == 0 { own.as_str() } else { "| | | " };
                     let theirs =
                         if knob.theirs.is_empty() { String::new() } else { format!("`{}`", knob.theirs) };
-                    writeln!(page, "{first}| `{}` | {theirs} | {} |", knob.ours, unit(knob.unit)).unwrap();
+                    writeln!(page, "{first}| `{}` | {theirs} | {} |", knob.ours, values(knob)).unwrap();
                 }
             }
         }
