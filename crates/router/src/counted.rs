@@ -4,7 +4,7 @@ use quell_units::{BitRate, Bytes, Framing, LinkLayer};
 
 use crate::technology::{megabits, step};
 
-/// What a shaper counts of a packet.
+/// Bytes of a packet that a shaper counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     /// The link's own bytes: an overhead, a smallest packet, and framing.
@@ -25,7 +25,7 @@ pub enum Counts {
     },
 }
 
-/// What a shaper is told of a link.
+/// A link as a shaper is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The rate.

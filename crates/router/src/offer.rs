@@ -14,15 +14,15 @@ pub struct Offer {
     pub native: &'static str,
     /// The version that has it.
     pub since: &'static str,
-    /// Whether it is the same algorithm.
+    /// The same algorithm, or one that comes near.
     pub fit: Fit,
-    /// What can be said of its parameters.
+    /// Parameters that can be said.
     pub words: Words,
-    /// What else it cannot say.
+    /// Another limit of it.
     pub note: Option<&'static str>,
 }
 
-/// How near an offer comes to the algorithm.
+/// Distance between an offer and the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// It is the same algorithm.
@@ -31,7 +31,7 @@ pub enum Fit {
     Nearest,
 }
 
-/// What can be said of an algorithm's parameters.
+/// Parameters of an algorithm that can be said.
 #[derive(Clone, Copy, Debug)]
 pub enum Words {
     /// Everything, as in scenarios.
@@ -49,7 +49,7 @@ pub struct Knob {
     pub ours: &'static str,
     /// The name there.
     pub theirs: &'static str,
-    /// How its values are written.
+    /// The form of its values.
     pub unit: Unit,
     /// The least value, in the unit that is written; times in seconds.
     pub least: f64,
@@ -57,7 +57,7 @@ pub struct Knob {
     pub most: f64,
 }
 
-/// How the values of a parameter are written.
+/// Form of a parameter's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Unit {
     /// Times with a unit, in whole microseconds: `5ms`, `500us`.
@@ -205,7 +205,7 @@ impl Knob {
                 let grid = self.unit.grid();
                 let said = (libm::round(exact / grid) * grid).clamp(self.least, self.most);
                 let text = self.unit.show(said);
-                // The last digits of a quotient are no difference.
+                // The last digits of a quotient do not count.
                 let differs = (said - exact).abs() > 1e-9 * exact.abs().max(grid);
                 let note = differs.then(|| {
                     let shown = value.as_str().map_or_else(|| exact.to_string(), str::to_string);

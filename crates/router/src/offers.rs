@@ -298,7 +298,7 @@ pub(crate) const ROUTEROS: &[Offer] = &[
 
 /// FreeBSD keeps PIE's gains in parts of 2^-13.
 const PIE_SCALE: f64 = 8192.0;
-/// What the kernel takes without a sysctl: net.inet.ip.dummynet.pipe_slot_limit.
+/// Slots that the kernel takes without a sysctl: net.inet.ip.dummynet.pipe_slot_limit.
 const SLOTS: f64 = 100.0;
 
 const FREEBSD_ECN: Knob = knob("ecn", "", Flag("ecn", "noecn"), 0.0, 0.0);

@@ -11,7 +11,7 @@ use crate::offer::{Fit, Offer, Words};
 use crate::offers;
 use crate::shaped::Shaped;
 
-/// What shapes a link.
+/// A system that shapes a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Platform {
     /// Linux of a version, with tc.
@@ -39,20 +39,20 @@ pub enum Platform {
 /// The kernel of Debian 13.
 const DEBIAN: Kernel = Kernel::new(6, 12);
 
-/// What a platform is.
+/// Description of a platform.
 struct About {
     platform: Platform,
     name: &'static str,
     aliases: &'static [&'static str],
     title: &'static str,
     offers: &'static [Offer],
-    /// What its shaper counts.
+    /// Bytes that its shaper counts.
     counts: Counts,
     /// The devices that it mostly has: toward the link, and toward the hosts.
     devices: (&'static str, &'static str),
-    /// Whether a processor moves the packets, and what limits it.
+    /// Limit of the processor that moves the packets; none where hardware moves them.
     processor: Option<&'static str>,
-    /// What is always to be said: of hardware that goes around the queue, and of IPv6.
+    /// Notes that always hold: about hardware that goes around the queue, and IPv6.
     notes: &'static [&'static str],
     source: &'static str,
 }
@@ -252,7 +252,7 @@ impl Platform {
         self.about().title
     }
 
-    /// What its shaper counts of a packet.
+    /// Bytes of a packet that its shaper counts.
     pub fn counts(self) -> Counts {
         self.about().counts
     }
@@ -262,12 +262,12 @@ impl Platform {
         self.about().devices
     }
 
-    /// What is always to be known of it.
+    /// Notes that always hold.
     pub fn notes(self) -> &'static [&'static str] {
         self.about().notes
     }
 
-    /// Where this is from.
+    /// Sources of this description.
     pub fn source(self) -> &'static str {
         self.about().source
     }
@@ -303,7 +303,7 @@ impl Platform {
         self.offers().into_iter().find(|offer| offer.algorithm == config.name())
     }
 
-    /// What is to be said if a router's processor shapes no more than `limit`, both directions together.
+    /// A note if a router's processor shapes at most `limit`, both directions together, and this is more.
     pub fn beyond(self, limit: BitRate, shaped: &Shaped) -> Option<String> {
         let processor = self.about().processor?;
         let both = BitRate::from_bps(shaped.down.link.rate.bps().saturating_add(shaped.up.link.rate.bps()));

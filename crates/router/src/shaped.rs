@@ -1,4 +1,4 @@
-//! What a router is to do.
+//! A link that a router shapes.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
@@ -11,9 +11,9 @@ pub struct Shaped {
     pub wan: String,
     /// The device that leads to the hosts, if it is known. Some routers shape what comes in where it leaves there.
     pub lan: Option<String>,
-    /// What comes in.
+    /// The incoming direction.
     pub down: Side,
-    /// What goes out.
+    /// The outgoing direction.
     pub up: Side,
 }
 

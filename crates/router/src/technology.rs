@@ -9,9 +9,9 @@ pub struct Technology {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// Bytes beside the IP packet, and what they are.
+    /// Bytes beside the IP packet.
     pub overhead: u64,
-    /// What these bytes are.
+    /// Headers and trailers that make up these bytes.
     pub bytes: &'static str,
     /// The smallest packet with its overhead.
     pub smallest: u64,
@@ -21,13 +21,13 @@ pub struct Technology {
     pub largest: u64,
     /// The advised rate of the shaper as parts of a thousand of the link's.
     pub share: u64,
-    /// Why so much.
+    /// Reason for that share.
     pub why: &'static str,
-    /// What the link's rate counts, and who enforces it.
+    /// Meaning of the link's rate: the bytes that it counts, and who enforces it.
     pub counts: &'static str,
-    /// Whether its rate moves so that no fixed rate is right.
+    /// The rate moves, so that no fixed one is right.
     pub varies: bool,
-    /// Whether a shaper helps at all; where not, what does.
+    /// A better way where a shaper does not help.
     pub instead: Option<&'static str>,
     /// Source of the figures.
     pub source: &'static str,
@@ -70,7 +70,7 @@ const fn ptm(
     Technology { name, title, overhead, bytes, framing, largest, source: OF_PTM, ..DSL }
 }
 
-/// What lines of telephone cable have in common.
+/// Common part of lines of telephone cable.
 const DSL: Technology = Technology {
     name: "",
     title: "",
@@ -314,7 +314,7 @@ impl Technology {
         self.link(BitRate::from_bps(bps / step(bps) * step(bps)))
     }
 
-    /// What a rate of this technology carries of IP packets of one size.
+    /// The rate of IP packets of one size that a rate of this technology carries.
     pub fn carried(&self, rate: BitRate, packet: Bytes) -> BitRate {
         self.link(rate).of_packets(packet)
     }

@@ -1,6 +1,6 @@
 //! cake-autorate, which keeps CAKE's rate below that of a varying link.
 
-use super::{Job, kilobits};
+use super::job::{Job, kilobits};
 use crate::platform::Platform;
 use crate::shaped::Range;
 

@@ -5,8 +5,8 @@ use quell_aqm::part::Weight;
 use quell_aqm::wred::automatic_min_th;
 use quell_units::QueueSize;
 
+use super::job::{Job, Unwritable};
 use super::profile::Profile;
-use super::{Job, Unwritable};
 use crate::offer::Fit;
 use crate::shaped::{FULL, Side};
 

@@ -1,7 +1,7 @@
 //! Junos: a drop profile, a scheduler with a buffer in time, and a shaping rate.
 
+use super::job::{Job, Unwritable};
 use super::profile::Profile;
-use super::{Job, Unwritable};
 
 /// The longest buffer of most cards, in microseconds.
 const LONGEST: f64 = 200_000.0;

@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_tc::{Kernel, Link, Place};
 use quell_units::Framing;
 
-use super::{Job, Unwritable};
+use super::job::{Job, Unwritable};
 use crate::shaped::{FULL, Side};
 
 /// The longest name of a device.

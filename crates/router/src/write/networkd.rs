@@ -2,7 +2,7 @@
 
 use quell_units::{Framing, LinkLayer};
 
-use super::{Job, Unwritable, short};
+use super::job::{Job, Unwritable, short};
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     for number in job.numbers().iter().copied() {

@@ -2,7 +2,7 @@
 
 use quell_units::Framing;
 
-use super::{Job, Unwritable, kilobits};
+use super::job::{Job, Unwritable, kilobits};
 use crate::counted::unframed;
 
 /// Bytes of a frame's header that Linux counts on a device of Ethernet.

@@ -2,7 +2,7 @@
 
 use quell_units::Framing;
 
-use super::{Job, Unwritable, short};
+use super::job::{Job, Unwritable, short};
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     let (mut types, mut interfaces, mut tree) = (String::new(), String::new(), String::new());
