@@ -477,7 +477,7 @@ const FAIR: Option<&str> = Some(
 
 pub(crate) const IOS_XE: &[Offer] = &[
     curve("red", "random-detect", false, None),
-    curve("wred", "random-detect precedence-based", false, None),
+    curve("wred", "random-detect", false, None),
     curve("ared", "random-detect", true, NO_TUNING),
     curve("drop-tail", "queue-limit", false, None),
     curve("codel", "random-detect", true, NO_CODEL),

@@ -319,6 +319,26 @@ impl Technology {
         self.link(rate).of_packets(packet)
     }
 
+    /// What is to be known of such links whatever the router: where to shape, and what helps more than a shaper.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.name.contains("pppoe") {
+            notes.push(
+                "shape the device of PPP (pppoe-wan, ppp0, pppoe-out1), where packets have no header of PPPoE yet: on the \
+                 Ethernet below it, CAKE would count those 8 B twice, and shapers that count Ethernet's 14 B themselves \
+                 do not find them on the device of PPP, so add 14 B to their overhead there"
+                    .into(),
+            );
+        }
+        if let Some(instead) = self.instead {
+            notes.push(format!("{}: {instead}", self.why));
+        }
+        if self.varies {
+            notes.push("the rate varies, so a fixed one is too high at times and too low at others".into());
+        }
+        notes
+    }
+
     /// The rate for a shaper, with its margin, in sentences.
     pub fn sentence(&self, rate: BitRate) -> String {
         let shaped = self.shaped(rate);
@@ -442,6 +462,13 @@ mod tests {
         for t in TECHNOLOGIES {
             assert_eq!(named(t.name).unwrap().name, t.name);
         }
+    }
+
+    #[test]
+    fn notes_are_those_of_the_link() {
+        let notes = |name: &str| find(name).unwrap().notes().join("\n");
+        assert!(notes("vdsl-pppoe").contains("the device of PPP") && notes("docsis").is_empty());
+        assert!(notes("lte").contains("varies") && notes("port").contains("without a shaper"));
     }
 
     #[test]

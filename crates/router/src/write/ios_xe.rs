@@ -36,7 +36,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         }
         let curves = curves(side);
         if !curves.is_empty() {
-            text.push_str("  random-detect precedence-based\n");
+            text.push_str("  random-detect\n");
             if side.ecn {
                 text.push_str("  random-detect ecn\n");
             }
