@@ -96,18 +96,13 @@ const OF_CURVES: &[&str] = &["min_th", "max_th", "max_p", "gentle", "weight", "l
 pub(crate) const OF_THE_LINK: &[&str] = &["bandwidth", "overhead", "mpu", "framing", "layer"];
 
 /// Values that say: as Linux does it.
-const AS_LINUX: &[(&str, &str)] = &[
-    ("rules", "linux"),
-    ("scheme", "linux"),
-    ("arithmetic", "linux"),
-    ("on_empty", "keeps"),
-    ("th_len_at", "enqueue"),
-    ("signals", "random"),
-];
+const AS_LINUX: &[(&str, &str)] =
+    &[("rules", "linux"), ("scheme", "linux"), ("arithmetic", "linux"), ("on_empty", "keeps")];
 
 impl Offer {
-    /// The parameters of a side, as this router writes them, and notes on those that it cannot write.
-    pub(crate) fn settings(&self, side: &Side) -> (Vec<Setting>, Vec<String>) {
+    /// The parameters of a side, as this router writes them, and notes on those that it cannot write. `linux` says that
+    /// the queue is Linux's.
+    pub(crate) fn settings(&self, side: &Side, linux: bool) -> (Vec<Setting>, Vec<String>) {
         let knobs = match self.words {
             Words::These(knobs) => knobs,
             Words::All => return (Vec::new(), Vec::new()),
@@ -132,7 +127,7 @@ impl Offer {
         }
         let said = |name: &str| knobs.iter().any(|knob| knob.ours == name);
         for (name, value) in side.aqm.changed() {
-            let is_linux = AS_LINUX.iter().any(|(field, word)| *field == name && *word == value);
+            let is_linux = linux && AS_LINUX.iter().any(|(field, word)| *field == name && *word == value);
             if !said(name) && !OF_SIMULATIONS.contains(&name) && !OF_THE_LINK.contains(&name) && !is_linux {
                 notes.push(format!("{name} = {value} has no word in {}, which keeps its own", self.native));
             }
@@ -178,7 +173,6 @@ fn values(side: &Side, knobs: &[Knob]) -> Map<String, Value> {
             values.insert("memory_limit".into(), libm::round(least).into());
         }
         None => {
-            // DualPI2's limit is a time, and is not the buffer's.
             let own = values.get("limit").and_then(Value::as_f64).unwrap_or(f64::INFINITY);
             values.insert("limit".into(), own.min(side.packets()).into());
         }

@@ -68,8 +68,9 @@ fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, U
         Ok((direction, offer))
     };
     let [down, up] = shaped.sides();
+    let linux = [Platform::OpenWrt, Platform::Networkd, Platform::RouterOs].contains(&platform);
     let mut made = |(direction, side), (_, offer): (&'static str, Offer)| {
-        let (settings, own) = offer.settings(side);
+        let (settings, own) = offer.settings(side, linux);
         notes.push((direction, own));
         Queue { direction, side, offer, settings }
     };
