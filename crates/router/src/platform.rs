@@ -11,7 +11,7 @@ use crate::offer::{Fit, Offer, Words};
 use crate::offers;
 use crate::shaped::Shaped;
 
-/// What shapes a link.
+/// A system that shapes a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Platform {
     /// Linux of a version, with tc.
@@ -39,20 +39,20 @@ pub enum Platform {
 /// The kernel of Debian 13.
 const DEBIAN: Kernel = Kernel::new(6, 12);
 
-/// What a platform is.
+/// Description of a platform.
 struct About {
     platform: Platform,
     name: &'static str,
     aliases: &'static [&'static str],
     title: &'static str,
     offers: &'static [Offer],
-    /// What its shaper counts.
+    /// Bytes that its shaper counts.
     counts: Counts,
     /// The devices that it mostly has: toward the link, and toward the hosts.
     devices: (&'static str, &'static str),
-    /// Whether a processor moves the packets, and what limits it.
+    /// Limit of the processor that moves the packets; none where hardware moves them.
     processor: Option<&'static str>,
-    /// What is always to be said: of hardware that goes around the queue, and of IPv6.
+    /// Notes that always hold: about hardware that goes around the queue, and IPv6.
     notes: &'static [&'static str],
     source: &'static str,
 }
@@ -98,13 +98,13 @@ const ABOUT: &[About] = &[
         devices: ("eth0", "eth1"),
         processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
         notes: &[
-            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; files \
-             of networkd have no action that would redirect what comes in",
+            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; \
+             files of networkd have no action that would redirect what comes in",
             "with several devices toward hosts, put them into a bridge",
             "turn off flow tables of nftables with hardware offload, whose packets go around the queue",
             "IPv4 and IPv6 share the queue",
         ],
-        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE]: systemd 253",
+        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE] came later",
     },
     About {
         platform: Platform::RouterOs,
@@ -113,7 +113,7 @@ const ABOUT: &[About] = &[
         title: "MikroTik RouterOS 7",
         offers: offers::ROUTEROS,
         counts: Counts::Fixed { header: 14 },
-        devices: ("ether1", "bridge"),
+        devices: ("ether1", "ether2"),
         processor: Some("one core shapes one direction: watch `/tool profile` for queuing during a download"),
         notes: &[
             "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not",
@@ -133,7 +133,8 @@ const ABOUT: &[About] = &[
         devices: ("em0", "em1"),
         processor: Some("one thread (dummynet) shapes all: watch `top -SH` for it during a download"),
         notes: &[
-            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as one",
+            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as \
+             one",
             "the rules take IPv4 and IPv6 into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
@@ -153,7 +154,8 @@ const ABOUT: &[About] = &[
             "the rules take IPv4 and IPv6 (protocol ip) into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
-        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); ipfw(8)",
+        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); names of its fields: not verified; \
+                 ipfw(8)",
     },
     About {
         platform: Platform::PfSense,
@@ -167,10 +169,11 @@ const ABOUT: &[About] = &[
             "one thread (dummynet) shapes all: watch Diagnostics > System Activity for it during a download",
         ),
         notes: &[
-            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as one",
+            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as \
+             one",
             "the rule below is for IPv4: add the same for IPv6, into the same limiters",
         ],
-        source: "pfSense's documentation: Traffic Shaper, Limiters; ipfw(8)",
+        source: "pfSense's documentation: Traffic Shaper, Limiters (names of fields: not verified); ipfw(8)",
     },
     About {
         platform: Platform::Gateway,
@@ -201,7 +204,8 @@ const ABOUT: &[About] = &[
              hierarchical or per-unit schedulers",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Junos OS, Class of Service: RED drop profiles, schedulers (buffer-size temporal), traffic-control-profiles",
+        source: "Junos OS 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal); limits of \
+                 overhead-accounting: not verified",
     },
     About {
         platform: Platform::IosXe,
@@ -216,7 +220,8 @@ const ABOUT: &[About] = &[
             "the policy takes IPv4 and IPv6 into the same queue",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Cisco IOS Quality of Service command reference: random-detect, queue-limit, fair-queue, shape",
+        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); limits of \
+                 queue-limit and of account user-defined: not verified",
     },
 ];
 
@@ -247,7 +252,7 @@ impl Platform {
         self.about().title
     }
 
-    /// What its shaper counts of a packet.
+    /// Bytes of a packet that its shaper counts.
     pub fn counts(self) -> Counts {
         self.about().counts
     }
@@ -257,12 +262,12 @@ impl Platform {
         self.about().devices
     }
 
-    /// What is always to be known of it.
+    /// Notes that always hold.
     pub fn notes(self) -> &'static [&'static str] {
         self.about().notes
     }
 
-    /// Where this is from.
+    /// Sources of this description.
     pub fn source(self) -> &'static str {
         self.about().source
     }
@@ -298,15 +303,15 @@ impl Platform {
         self.offers().into_iter().find(|offer| offer.algorithm == config.name())
     }
 
-    /// What is to be said if a router's processor shapes no more than `limit`, both directions together.
+    /// A note if a router's processor shapes at most `limit`, both directions together, and this is more.
     pub fn beyond(self, limit: BitRate, shaped: &Shaped) -> Option<String> {
         let processor = self.about().processor?;
         let both = BitRate::from_bps(shaped.down.link.rate.bps().saturating_add(shaped.up.link.rate.bps()));
         (both > limit).then(|| {
             format!(
-                "{both} in both directions are more than the {limit} that this router can shape: it would then become the \
-                 bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a faster \
-                 router ({processor})"
+                "{both} in both directions are more than the {limit} that this router can shape: it would then become \
+                 the bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a \
+                 faster router ({processor})"
             )
         })
     }
