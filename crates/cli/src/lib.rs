@@ -7,6 +7,8 @@
 #[macro_use]
 mod failure;
 
+#[cfg(feature = "all")]
+mod advice;
 mod align;
 mod args;
 #[cfg(feature = "theory")]

@@ -4,7 +4,7 @@ use quell_aqm::catalog::{self, AqmConfig};
 use quell_aqm::part::Weight;
 use quell_aqm::red::RedParams;
 use quell_theory::rules::design::setting;
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{BitRate, Duration, QueueSize};
 
 use crate::load::FRAME;
 use crate::request::Request;
@@ -147,7 +147,4 @@ impl Candidate {
         let least = if self.buffer.is_some() { 4 } else { 1000 };
         (packets as u64).clamp(least, 10_000_000)
     }
-
-    /// The bytes of a full packet, by which rates become packets.
-    pub(crate) const FRAME: Bytes = FRAME;
 }

@@ -32,3 +32,4 @@ pub use measure::{Column, columns};
 pub use plan::{Direction, Plan, Row, Way, plan};
 pub use reach::{Reach, reach};
 pub use request::{Request, Span};
+pub use scenario::of_direction;

@@ -73,7 +73,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     );
     // Most of the way is in the access links of flows, which have round-trip times of their own.
     let (near, far) = (bed.rtt.least.mul_f64(0.05), bed.rtt.least.mul_f64(0.25));
-    let (down, up) = (config(candidate, &bed.down), config(candidate, &bed.up));
+    let (down, up) = (of_direction(candidate, &bed.down), of_direction(candidate, &bed.up));
     let queue = |way: &Way| {
         let rate = as_frames(way.shaper(candidate.shape));
         format!("{} packets", candidate.packets(rate, bed.rtt.most.max(Duration::from_millis(100))))
@@ -170,7 +170,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
 }
 
 /// The algorithm of a direction, with what it has to know of the link.
-pub(crate) fn config(candidate: &Candidate, way: &Way) -> AqmConfig {
+pub fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
     let own = if way.direction == Direction::Down { &candidate.down } else { &candidate.up };
     match own {
         AqmConfig::Cake(params) => {
