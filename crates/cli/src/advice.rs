@@ -4,7 +4,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_recommend::{Candidate, Plan, Request, Shape, Way};
 use quell_router::{Can, Platform, Range, Shaped, Side};
 use quell_tc::{Kernel, Link, Place};
-use quell_units::{BitRate, Bytes, QueueSize};
+use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -80,7 +80,7 @@ pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, router: &Router
 
 /// A direction as routers are told.
 fn side(candidate: &Candidate, way: &Way, aqm: &AqmConfig) -> Side {
-    let link = way.shaper(candidate.shape);
+    let link = way.shaper(candidate);
     let share = link.rate.bps() as f64 / way.mean.bps().max(1) as f64;
     let of = |rate: BitRate| BitRate::from_bps((rate.bps() as f64 * share) as u64);
     let moves = way.rate.moves() && candidate.shape == Shape::Following;
@@ -88,7 +88,7 @@ fn side(candidate: &Candidate, way: &Way, aqm: &AqmConfig) -> Side {
         link,
         aqm: aqm.clone(),
         ecn: true,
-        buffer: QueueSize::Packets(1000.0),
+        buffer: candidate.queue(way),
         range: moves.then(|| Range { least: of(way.rate.least), most: of(way.rate.most) }),
     }
 }
@@ -122,11 +122,11 @@ fn of_tc(plan: &Plan, candidate: &Candidate) -> Advice {
     let at_link = candidate.shape == Shape::AtLink;
     for (way, aqm) in [(&plan.up, &candidate.up), (&plan.down, &candidate.down)] {
         let is_up = way.direction == quell_recommend::Direction::Up;
-        let layer = way.shaper(candidate.shape);
+        let layer = way.shaper(candidate);
         let config = quell_recommend::of_direction(candidate, way);
         let link = Link {
             rate: (!at_link).then_some(layer.rate),
-            buffer: QueueSize::Packets(10_000.0),
+            buffer: candidate.queue(way),
             ecn: true,
             mean_packet: Bytes::new(1514),
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use quell_lab::{Results, Series};
-use quell_recommend::{Answer, Column, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, plan, reach};
+use quell_recommend::{Answer, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins, plan, reach};
 use quell_router::technology;
 use quell_scenario::Study;
 use quell_units::{BitRate, Duration};
@@ -52,7 +52,8 @@ pub struct Args {
     /// CUBIC. Default: home, and rrul for a port.
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
-    /// What is asked of the link. Default: "call P99 < 20 ms", and "call P99 < 500 us and goodput > 80%" for a port.
+    /// What is asked of the link. Default: "call P99 < 20 ms"; 50 ms if round trips are above 300 ms; "call P99 < 100 ms and
+    /// goodput > 50%" if the rate varies, and "call P99 < 500 us and goodput > 80%" for a port.
     #[arg(long, value_name = "GOAL")]
     goal: Option<Goal>,
     /// What the router has: openwrt, linux, gateway, junos, ios-xe and others, or algorithms such as cake,fq_codel.
@@ -97,10 +98,10 @@ struct ColumnOutput<'a> {
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let router = Router::parse(&args.can)?;
     let request = request(args, &router)?;
-    let plan = plan(&request).map_err(Failure::BadInput)?;
+    let mut plan = plan(&request).map_err(Failure::BadInput)?;
     let mut places = Vec::new();
     if let Some(dir) = &args.save {
-        for name in ["results", "reach"] {
+        for name in ["results", "margins", "reach"] {
             places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
         }
         if !args.overwrite {
@@ -112,12 +113,22 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let cache = CacheUse { dir: args.cache.clone(), no_cache: args.no_cache, fresh: args.fresh, verify: None };
     let watch = Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
     let found = simulated(&watch, &plan.rows, 0, &line)?;
-    let answer = judge(&request, &plan, &found);
+    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&found, i)).collect();
+    let mut answer = judge(&request, &plan, &points);
+    let lower = margins(&request, &plan, &answer).map_err(Failure::BadInput)?;
+    let mut tried = None;
+    if !lower.is_empty() {
+        let results = tried.insert(simulated(&watch, &lower, 1, &line)?);
+        let more = (0..lower.len()).map(|i| (&*results, i));
+        let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
+        plan.rows.extend(lower);
+        answer = judge(&request, &plan, &points);
+    }
     let best = plan.rows.iter().find(|row| answer.rows.first().is_some_and(|best| best.name == row.candidate.name));
     let best = best.ok_or_else(|| Failure::Failed("nothing was found".to_string()))?;
     let beyond = reach(&request, &plan, &best.candidate).map_err(Failure::BadInput)?;
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
-    let carried = simulated(&watch, &rows, 1, &line)?;
+    let carried = simulated(&watch, &rows, 2, &line)?;
     watch.finish();
     let (beyond, carries) = Reach::judge(&request, beyond, &carried);
     let advice = advice::of(&request, &plan, &best.candidate, &router);
@@ -145,8 +156,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&output).map_err(|e| Failure::cannot("write the answer", e))?;
         kept.insert(dir.join("answer.json"), format!("{text}\n").into_bytes());
         folder::write_all(&kept, dir)?;
-        for (place, results) in places.into_iter().zip([&found, &carried]) {
-            place.save(results)?;
+        for (place, results) in places.into_iter().zip([Some(&found), tried.as_ref(), Some(&carried)]) {
+            results.map_or(Ok(()), |results| place.save(results).map(drop))?;
         }
     }
     match args.format.format {
@@ -188,7 +199,13 @@ fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
             }
         },
     };
-    let usual = if is_port { "call P99 < 500 us and goodput > 80%" } else { "call P99 < 20 ms" };
+    let varies = args.down.moves() || args.up.moves();
+    let usual = match (is_port, varies, args.rtt.most > Duration::from_millis(300)) {
+        (true, ..) => "call P99 < 500 us and goodput > 80%",
+        (_, true, _) => "call P99 < 100 ms and goodput > 50%",
+        (.., true) => "call P99 < 50 ms",
+        _ => "call P99 < 20 ms",
+    };
     let goal = match &args.goal {
         Some(goal) => goal.clone(),
         None => usual.parse().map_err(Failure::BadInput)?,
@@ -207,11 +224,11 @@ fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
     })
 }
 
-/// Runs rows as the points of one study: number `i` of two.
+/// Runs rows as the points of one study: number `i` of three.
 fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Results, Failure> {
     let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
     let study = Study::join(parts.collect());
-    let results = watch.run(&study, (i, 2), line.to_vec())?;
+    let results = watch.run(&study, (i, 3), line.to_vec())?;
     match results.run.partial {
         true => Err(Failure::Interrupted(
             "finished replications are in the cache, unless it is off: run the same command to continue".to_string(),
