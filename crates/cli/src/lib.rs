@@ -23,6 +23,8 @@ mod exports;
 #[cfg(feature = "all")]
 mod flent;
 mod folder;
+#[cfg(feature = "all")]
+mod given;
 mod interrupt;
 mod json;
 mod keep;

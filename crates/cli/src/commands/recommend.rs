@@ -15,6 +15,7 @@ use crate::advice::{self, Advice, Router};
 use crate::args::{CacheDir, CacheUse, Format, FormatArgs, link_rate, whole};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::given;
 use crate::simulate::Watch;
 use crate::table::{self, Tint};
 use crate::{json, terminal};
@@ -34,14 +35,14 @@ what one has today run under the same load with the same seeds (docs/how-to/reco
 host: the command prints what to type.")]
 pub struct Args {
     /// Rate down, as the link counts it; 5Mbit/s..60Mbit/s if it varies.
-    #[arg(long, value_name = "RATE")]
-    down: Span<BitRate>,
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["capture", "trace"])]
+    down: Option<Span<BitRate>>,
     /// Rate up.
-    #[arg(long, value_name = "RATE")]
-    up: Span<BitRate>,
-    /// Round-trip times without queueing, such as 10ms..80ms.
-    #[arg(long, value_name = "TIME", default_value = "10ms..80ms")]
-    rtt: Span<Duration>,
+    #[arg(long, value_name = "RATE", required_unless_present = "capture")]
+    up: Option<Span<BitRate>>,
+    /// Round-trip times without queueing. Default: those of the capture, or 10ms..80ms.
+    #[arg(long, value_name = "TIME")]
+    rtt: Option<Span<Duration>>,
     /// What kind of link it is: docsis, vdsl-pppoe, adsl, gpon, ethernet, lte, 5g, satellite, starlink, port and others.
     #[arg(long, value_name = "NAME")]
     link: String,
@@ -62,6 +63,13 @@ pub struct Args {
     /// The most that the router's processor shapes, both directions together.
     #[arg(long, value_name = "RATE", value_parser = link_rate)]
     cpu_limit: Option<BitRate>,
+    /// Take rates and round-trip times that are not given from a packet capture, as `quell measure` reads it, and hold those
+    /// that are given against it.
+    #[arg(long, value_name = "FILE", conflicts_with = "trace")]
+    capture: Option<PathBuf>,
+    /// How the rate down moves: a file as a link's changes take it, CSV or mahimahi's (docs/links.md). The first minute counts.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Keep the scenarios, their results and the answer in this folder.
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -199,8 +207,9 @@ fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
             }
         },
     };
-    let varies = args.down.moves() || args.up.moves();
-    let usual = match (is_port, varies, args.rtt.most > Duration::from_millis(300)) {
+    let link = given::link(args.down, args.up, args.rtt, technology, (args.capture.as_deref(), args.trace.as_deref()), args.quiet)?;
+    let varies = link.down.moves() || link.up.moves() || link.trace.is_some();
+    let usual = match (is_port, varies, link.rtt.most > Duration::from_millis(300)) {
         (true, ..) => "call P99 < 500 us and goodput > 80%",
         (_, true, _) => "call P99 < 100 ms and goodput > 50%",
         (.., true) => "call P99 < 50 ms",
@@ -212,15 +221,15 @@ fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
     };
     Ok(Request {
         technology,
-        down: args.down,
-        up: args.up,
-        rtt: args.rtt,
+        down: link.down,
+        up: link.up,
+        rtt: link.rtt,
         hosts: args.hosts,
         load: load.map_err(|why| bad_input!("--load: {why}"))?,
         goal,
         can: router.algorithms(),
         cpu_limit: args.cpu_limit,
-        trace: None,
+        trace: link.trace,
     })
 }
 
