@@ -7,6 +7,8 @@
 #[macro_use]
 mod failure;
 
+#[cfg(feature = "all")]
+mod advice;
 mod align;
 mod args;
 #[cfg(feature = "theory")]
@@ -21,6 +23,8 @@ mod exports;
 #[cfg(feature = "all")]
 mod flent;
 mod folder;
+#[cfg(feature = "all")]
+mod given;
 mod interrupt;
 mod json;
 mod keep;

@@ -4,9 +4,10 @@ use quell_aqm::catalog::{self, AqmConfig};
 use quell_aqm::part::Weight;
 use quell_aqm::red::RedParams;
 use quell_theory::rules::design::setting;
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{BitRate, Duration, QueueSize};
 
 use crate::load::FRAME;
+use crate::plan::{Way, as_frames};
 use crate::request::Request;
 
 /// Where a candidate's queue is, and what its rate is.
@@ -37,6 +38,8 @@ pub struct Candidate {
     pub down: AqmConfig,
     /// The algorithm up.
     pub up: AqmConfig,
+    /// The parts of the usual rates that its shapers have, down and up: 1 unless that proved to be too much.
+    pub part: [f64; 2],
     /// The longest time that packets may wait in its queue, if it has one of its own; otherwise the algorithm decides.
     pub buffer: Option<Duration>,
     /// Why the parameters are what they are, without repetition.
@@ -56,14 +59,18 @@ const MOST: usize = 3;
 /// The longest wait in a queue that drops at its tail and nowhere else.
 const SHORT: Duration = Duration::from_millis(20);
 
+/// The name of what one has without doing anything.
+pub(crate) const TODAY: &str = "today";
+
 /// What one has without doing anything.
 pub(crate) fn reference() -> Candidate {
     let none = AqmConfig::DropTail(Default::default());
     Candidate {
-        name: "today".to_string(),
+        name: TODAY.to_string(),
         shape: Shape::None,
         down: none.clone(),
         up: none,
+        part: [1.0; 2],
         buffer: None,
         reasons: Vec::new(),
     }
@@ -86,7 +93,7 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
         };
         let (down, up) = (of(down), of(up));
         let buffer = (name == "drop-tail").then_some(SHORT);
-        Candidate { name: label, shape, down, up, buffer, reasons }
+        Candidate { name: label, shape, down, up, part: [1.0; 2], buffer, reasons }
     };
     if at_link {
         return names.iter().map(|name| make(name, (*name).to_string(), Shape::AtLink)).collect();
@@ -140,6 +147,12 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConf
 }
 
 impl Candidate {
+    /// What its queue may hold in a direction.
+    pub fn queue(&self, way: &Way) -> QueueSize {
+        let rate = as_frames(way.shaper(self));
+        QueueSize::Packets(self.packets(rate, Duration::from_millis(100)) as f64)
+    }
+
     /// The packets that its queue may hold at a rate.
     pub(crate) fn packets(&self, rate: BitRate, interval: Duration) -> u64 {
         let time = self.buffer.unwrap_or(interval + interval);
@@ -147,7 +160,4 @@ impl Candidate {
         let least = if self.buffer.is_some() { 4 } else { 1000 };
         (packets as u64).clamp(least, 10_000_000)
     }
-
-    /// The bytes of a full packet, by which rates become packets.
-    pub(crate) const FRAME: Bytes = FRAME;
 }

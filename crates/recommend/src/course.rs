@@ -39,18 +39,30 @@ impl Course {
         Course { steps: steps.collect(), period: Duration::from_secs(20) }
     }
 
-    /// The rates between which it moves.
+    /// Each rate and the seconds for which it lasts.
+    fn parts(&self) -> impl Iterator<Item = (BitRate, f64)> {
+        let ends = self.steps.iter().skip(1).map(|(at, _)| *at).chain([self.period]);
+        let lasts = |at: Duration, end: Duration| (end.as_secs_f64() - at.as_secs_f64()).max(0.0);
+        self.steps.iter().zip(ends).map(move |((at, rate), end)| (*rate, lasts(*at, end)))
+    }
+
+    /// The rates between which it moves, but for outages: the least is one that it falls short of in 4% of the time at most.
     pub fn span(&self) -> Span<BitRate> {
-        let rates = || self.steps.iter().map(|(_, rate)| *rate);
-        Span { least: rates().min().unwrap_or_default(), most: rates().max().unwrap_or_default() }
+        let mut parts: Vec<(BitRate, f64)> = self.parts().collect();
+        parts.sort_by_key(|(rate, _)| *rate);
+        let short = 0.04 * self.period.as_secs_f64();
+        let mut passed = 0.0;
+        let least = parts.iter().find(|(_, lasts)| {
+            passed += lasts;
+            passed > short
+        });
+        let most = parts.last().map(|(rate, _)| *rate).unwrap_or_default();
+        Span { least: least.map_or(most, |(rate, _)| *rate), most }
     }
 
     /// The mean rate of a period.
     pub fn mean(&self) -> BitRate {
-        let ends = self.steps.iter().skip(1).map(|(at, _)| *at).chain([self.period]);
-        let bits = self.steps.iter().zip(ends).map(|((at, rate), end)| {
-            rate.bps() as f64 * (end.as_secs_f64() - at.as_secs_f64()).max(0.0)
-        });
+        let bits = self.parts().map(|(rate, lasts)| rate.bps() as f64 * lasts);
         rate(bits.sum::<f64>() / self.period.as_secs_f64().max(f64::MIN_POSITIVE))
     }
 

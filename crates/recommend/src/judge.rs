@@ -7,10 +7,10 @@ use serde::Serialize;
 use crate::candidate::{Candidate, Shape};
 use crate::goal::{Condition, Goal};
 use crate::measure::{Column, Kind};
-use crate::plan::{Plan, Row};
+use crate::plan::{Direction, Plan, Row};
 use crate::reach::Reach;
 use crate::request::Request;
-use crate::words::list;
+use crate::words::{list, of_rate};
 
 /// A figure of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -84,16 +84,19 @@ pub struct Answer {
     pub verdict: String,
 }
 
+/// Results, and the number of a point of theirs.
+pub type Found<'a> = (&'a Results, usize);
+
 /// The figures of the first algorithm at a point of results.
-pub(crate) fn figures(results: &Results, point: usize, base: Option<usize>, columns: &[Column]) -> Vec<Option<Cell>> {
-    let samples = |point: usize, column: &Column| {
+pub(crate) fn figures(found: Found<'_>, base: Option<Found<'_>>, columns: &[Column]) -> Vec<Option<Cell>> {
+    let samples = |(results, point): Found<'_>, column: &Column| {
         let quantity: Quantity = column.metric.parse().ok()?;
         let view = View { link: Some(column.link.to_string()), ..View::of_point(point) };
         let algorithm = results.algorithms(point).first()?;
         Some((results.estimate(&view, algorithm, quantity.clone()), results.samples(&view, algorithm, quantity)))
     };
     let cell = |column: &Column| {
-        let (estimate, own) = samples(point, column)?;
+        let (estimate, own) = samples(found, column)?;
         let difference = base.and_then(|base| samples(base, column)).and_then(|(_, base)| {
             let of = |seed: u64| base.iter().find(|(other, _)| *other == seed).map(|(_, x)| *x);
             let pairs: Vec<f64> = own.iter().filter_map(|(seed, x)| Some(x - of(*seed)?)).collect();
@@ -113,7 +116,10 @@ fn verdict(condition: &Condition, columns: &[Column], cells: &[Option<Cell>]) ->
     let less = condition.kind.is_less_better();
     let mut worst: Option<Verdict> = None;
     for (column, cell) in columns.iter().zip(cells).filter(|(column, _)| column.answers(condition.kind)) {
-        let Some(cell) = cell else { continue };
+        let Some(cell) = cell else {
+            worst = None;
+            break;
+        };
         let (mean, limit) = (cell.estimate.mean, condition.limit(column));
         let ratio = if less { mean / limit } else { limit / mean.max(f64::MIN_POSITIVE) };
         let holds_at = |x: f64| if less { x < limit } else { x > limit };
@@ -146,22 +152,23 @@ fn score(columns: &[Column], cells: &[Option<Cell>]) -> f64 {
     columns.iter().zip(cells).filter_map(term).sum()
 }
 
-/// Ranks the rows of a plan by results whose points are these rows, in their order.
-pub fn judge(request: &Request, plan: &Plan, results: &Results) -> Answer {
-    let of = |(point, row): (usize, &Row)| {
-        let cells = figures(results, point, (point > 0).then_some(0), &plan.columns);
+/// Ranks the rows of a plan by what was found of each, in their order.
+pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
+    let of = |(row, own): (&Row, &Found<'_>)| {
+        let base = found.first().filter(|_| row.candidate.shape != Shape::None).copied();
+        let cells = figures(*own, base, &plan.columns);
         let verdicts = verdicts(&request.goal, &plan.columns, &cells);
         let score = score(&plan.columns, &cells);
         Judged { name: row.candidate.name.clone(), cells, verdicts, why: String::new(), score }
     };
     let mut order: Vec<(Judged, &Candidate)> =
-        plan.rows.iter().enumerate().map(|(i, row)| (of((i, row)), &row.candidate)).collect();
+        plan.rows.iter().zip(found).map(|(row, own)| (of((row, own)), &row.candidate)).collect();
     order.sort_by(|(a, _), (b, _)| {
         let missed = (!a.meets()).cmp(&!b.meets());
         let by = if a.meets() && b.meets() { a.score.total_cmp(&b.score) } else { a.excess().total_cmp(&b.excess()) };
         missed.then(by)
     });
-    let words: Vec<String> = (0..order.len()).map(|i| why(plan, &order, i)).collect();
+    let words: Vec<String> = (0..order.len()).map(|i| why(request, plan, &order, i)).collect();
     let met = order.first().is_some_and(|(best, _)| best.meets());
     let verdict = order.first().map_or_else(String::new, |(best, candidate)| said(request, best, candidate, met));
     let rows = order.into_iter().zip(words).map(|((judged, _), why)| Judged { why, ..judged }).collect();
@@ -203,13 +210,19 @@ fn mechanism(candidate: &Candidate) -> &'static str {
 }
 
 /// The figures in which a row is clearly better, or worse, than another, in words.
-fn apart(columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String>, Vec<String>) {
+fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String>, Vec<String>) {
     let (mut better, mut worse) = (Vec::new(), Vec::new());
     for ((column, x), y) in columns.iter().zip(&a.cells).zip(&b.cells) {
         let (Some(x), Some(y)) = (x, y) else { continue };
         let (low, high) = x.estimate.interval().unwrap_or((x.estimate.mean, x.estimate.mean));
         let (from, to) = y.estimate.interval().unwrap_or((y.estimate.mean, y.estimate.mean));
-        if high >= from && low <= to {
+        let near = (x.estimate.mean - y.estimate.mean).abs() < 0.03 * x.estimate.mean.max(y.estimate.mean);
+        // What is far on the right side of the goal is good enough either way.
+        let ample = |mean: f64| {
+            let asked = goal.0.iter().find(|condition| column.answers(condition.kind));
+            asked.is_some_and(|c| column.kind.is_less_better() && mean < 0.2 * c.limit(column))
+        };
+        if (high >= from && low <= to) || near || (ample(x.estimate.mean) && ample(y.estimate.mean)) {
             continue;
         }
         let words =
@@ -221,15 +234,22 @@ fn apart(columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String>, Vec<String
 }
 
 /// Why a row has its place, in one sentence.
-fn why(plan: &Plan, order: &[(Judged, &Candidate)], at: usize) -> String {
+fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize) -> String {
     let (row, candidate) = &order[at];
-    let because = mechanism(candidate);
+    let mut because = mechanism(candidate).to_string();
     let (best, _) = &order[0];
+    for (way, part) in [&plan.down, &plan.up].into_iter().zip(candidate.part) {
+        if part < 1.0 {
+            let word = if way.direction == Direction::Down { "down" } else { "up" };
+            let shaper = of_rate(way.shaper(candidate).rate.bps() as f64);
+            because.push_str(&format!(", and with the shaper {word} at {shaper} it seldom waits in the modem"));
+        }
+    }
     if at == 0 {
         let Some((today, _)) = order.iter().find(|(_, other)| other.shape == Shape::None).filter(|_| at == 0) else {
-            return because.to_string();
+            return because;
         };
-        let (better, worse) = apart(&plan.columns, row, today);
+        let (better, worse) = apart(&request.goal, &plan.columns, row, today);
         return match (candidate.shape, better.is_empty()) {
             (Shape::None, _) => format!("nothing is gained by a shaper: {because}, but they seldom do"),
             (_, true) => format!("{because}; no figure is clearly better than today's"),
@@ -242,10 +262,13 @@ fn why(plan: &Plan, order: &[(Judged, &Candidate)], at: usize) -> String {
     if !row.meets() && best.meets() {
         return format!("{}, because {because}", row.missed());
     }
-    let (better, worse) = apart(&plan.columns, row, best);
+    let (better, worse) = apart(&request.goal, &plan.columns, row, best);
     match (worse.is_empty(), better.is_empty()) {
         (true, true) => format!("no figure differs from {}'s by more than the intervals: either will do", best.name),
-        (true, false) => format!("better in {}, but not in the order of page time over goodput, which is within its noise", list(&better)),
+        (true, false) if row.meets() == best.meets() && row.meets() => {
+            format!("comes after {} in page time over goodput, within the intervals, though it has {}", best.name, list(&better))
+        }
+        (true, false) => format!("{}, though it has {}", row.missed(), list(&better)),
         (false, _) => {
             let but = if better.is_empty() { String::new() } else { format!(", though {}", list(&better)) };
             format!("{}{but}", list(&worse))

@@ -127,7 +127,15 @@ impl Way {
     }
 
     /// The shaper of a candidate.
-    pub fn shaper(&self, shape: Shape) -> LinkLayer {
+    pub fn shaper(&self, candidate: &Candidate) -> LinkLayer {
+        let layer = self.usual(candidate.shape);
+        let part = candidate.part[usize::from(self.direction == Direction::Up)];
+        // The usual rate is exact.
+        if part < 1.0 { LinkLayer { rate: rate(layer.rate.bps() as f64 * part), ..layer } } else { layer }
+    }
+
+    /// The shaper of a shape with the usual margin.
+    pub(crate) fn usual(&self, shape: Shape) -> LinkLayer {
         match shape {
             Shape::AtLeast => LinkLayer { rate: rate(self.rate.least.bps() as f64 * self.share()), ..self.shaped },
             Shape::None | Shape::AtLink => self.link,
@@ -154,7 +162,7 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     let mut up = Way::of(request, Direction::Up, request.up, None);
     limit(request, &mut down, &mut up, &mut notes);
     let columns = columns(&request.load, &request.goal, down.mean, up.mean)?;
-    let candidates = candidates(request, |shape| (as_frames(down.shaper(shape)), as_frames(up.shaper(shape))));
+    let candidates = candidates(request, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
     if candidates.len() < 3 {
         notes.push(format!(
             "the router has {} of the algorithms that are tried here; there is nothing to compare beyond that",

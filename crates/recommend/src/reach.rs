@@ -3,9 +3,9 @@
 use quell_metrics::Results;
 use quell_units::BitRate;
 
-use crate::candidate::Candidate;
-use crate::judge::{Judged, carries, figures};
-use crate::measure::Column;
+use crate::candidate::{Candidate, Shape, TODAY};
+use crate::judge::{Answer, Judged, carries, figures};
+use crate::measure::{Column, DOWN, UP};
 use crate::plan::{Plan, Row};
 use crate::request::{Request, Span};
 use crate::scenario::Bed;
@@ -28,6 +28,49 @@ const OTHERWISE: [(&str, &str, f64, u64, Option<u32>); 5] = [
     ("1 long flow each way", "flows-1", 1.0, 1, Some(1)),
     ("64 long flows each way", "flows-64", 1.0, 1, Some(64)),
 ];
+
+/// The parts of the usual rates that are tried where these are too much.
+const PARTS: [u32; 3] = [90, 80, 70];
+
+/// Rows with lower rates of the best candidate's shapers, where the goal is missed because packets still wait in the modem;
+/// none where that is not so.
+///
+/// # Errors
+/// A scenario cannot be made.
+pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Row>, String> {
+    let best = answer.rows.iter().find(|judged| judged.name != TODAY);
+    let row = best.and_then(|best| plan.rows.iter().find(|row| row.candidate.name == best.name));
+    let (Some(best), Some(row)) = (best, row) else { return Ok(Vec::new()) };
+    let shapes = matches!(row.candidate.shape, Shape::Shaped | Shape::AtMean | Shape::Following);
+    if answer.met || !shapes {
+        return Ok(Vec::new());
+    }
+    let missed = |link: &str| {
+        let mut all = plan.columns.iter().zip(&best.cells).filter(|(column, _)| column.link == link);
+        all.any(|(column, cell)| {
+            let asked = request.goal.0.iter().find(|condition| column.answers(condition.kind));
+            let late = |limit: f64| cell.is_none_or(|cell| cell.estimate.mean >= limit);
+            column.kind.is_less_better() && asked.is_some_and(|condition| late(condition.limit(column)))
+        })
+    };
+    let ways = [missed(DOWN), missed(UP)];
+    if ways == [false, false] {
+        return Ok(Vec::new());
+    }
+    let bed = Bed::of(request, plan, plan.size.seeds);
+    let make = |percent: u32| {
+        let part = f64::from(percent) / 100.0;
+        let part = ways.map(|lower| if lower { part } else { 1.0 });
+        let word = match ways {
+            [true, false] => "down",
+            [false, true] => "up",
+            _ => "both",
+        };
+        let name = format!("{}-{word}-{percent}", row.candidate.name);
+        Row::of(&name, Candidate { name: name.clone(), part, ..row.candidate.clone() }, &bed)
+    };
+    PARTS.into_iter().map(make).collect()
+}
 
 /// The scenarios that tell how far a candidate carries. The router's shaper does not know of the change.
 ///
@@ -58,7 +101,7 @@ impl Reach {
     /// Judges what was found, point by point in the order of the scenarios; and says in one sentence how far it carries.
     pub fn judge(request: &Request, all: Vec<Reach>, results: &Results) -> (Vec<(Reach, Judged)>, String) {
         let of = |(point, reach): (usize, Reach)| {
-            let cells = figures(results, point, None, &reach.columns);
+            let cells = figures((results, point), None, &reach.columns);
             let judged = Judged::alone(reach.row.candidate.name.clone(), &request.goal, &reach.columns, cells);
             (reach, judged)
         };

@@ -73,9 +73,9 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     );
     // Most of the way is in the access links of flows, which have round-trip times of their own.
     let (near, far) = (bed.rtt.least.mul_f64(0.05), bed.rtt.least.mul_f64(0.25));
-    let (down, up) = (config(candidate, &bed.down), config(candidate, &bed.up));
+    let (down, up) = (of_direction(candidate, &bed.down), of_direction(candidate, &bed.up));
     let queue = |way: &Way| {
-        let rate = as_frames(way.shaper(candidate.shape));
+        let rate = as_frames(way.shaper(candidate));
         format!("{} packets", candidate.packets(rate, bed.rtt.most.max(Duration::from_millis(100))))
     };
     out.push_str("\n# The router, which shapes or does not.\n[[graph.links]]\nfrom = \"home\"\nto = \"router\"\n");
@@ -83,25 +83,23 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     let of_router = |way: &Way| match candidate.shape {
         Shape::None | Shape::AtLink => Vec::new(),
         Shape::Following => {
-            let share = way.share();
-            let mut keys = vec![format!("rate = \"{}\"", as_frames(way.shaped))];
+            let shaper = way.shaper(candidate);
+            let share = shaper.rate.bps() as f64 / way.mean.bps() as f64;
+            let mut keys = vec![format!("rate = \"{}\"", as_frames(shaper))];
             keys.extend(way.course.as_ref().map(|course| changes(course, way, share, bed.duration)));
             keys
         }
         _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
-        shape => {
-            let layer = way.shaper(shape);
+        _ => {
+            let layer = way.shaper(candidate);
             vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(layer)))]
         }
     };
     match candidate.shape {
         Shape::None | Shape::AtLink => out.push_str(&format!("rate = \"{lan}\"\n")),
-        shape => {
+        _ => {
             let mut up_keys = of_router(&bed.up);
             let mut down_keys = of_router(&bed.down);
-            if shape == Shape::Following && bed.up.course.is_none() {
-                down_keys.retain(|key| !key.is_empty());
-            }
             // Without changes of its own, the way back would have those of the way there.
             if !down_keys.iter().any(|key| key.starts_with("changes")) {
                 down_keys.push("changes = []".to_string());
@@ -170,7 +168,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
 }
 
 /// The algorithm of a direction, with what it has to know of the link.
-pub(crate) fn config(candidate: &Candidate, way: &Way) -> AqmConfig {
+pub fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
     let own = if way.direction == Direction::Down { &candidate.down } else { &candidate.up };
     match own {
         AqmConfig::Cake(params) => {
@@ -179,7 +177,7 @@ pub(crate) fn config(candidate: &Candidate, way: &Way) -> AqmConfig {
             let params = CakeParams { isolation, ..params.clone() };
             match candidate.shape {
                 Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
-                    let layer = way.shaper(candidate.shape);
+                    let layer = way.shaper(candidate);
                     AqmConfig::Cake(CakeParams {
                         bandwidth: Some(layer.rate),
                         overhead: layer.overhead,

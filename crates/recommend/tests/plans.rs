@@ -1,0 +1,176 @@
+//! Plans of links that no example has: what they say, and that everything that they write can run.
+
+use proptest::prelude::*;
+use quell_recommend::{Goal, Load, Plan, Request, Shape, Span, judge, margins, plan, reach};
+use quell_router::technology::{self, TECHNOLOGIES};
+use quell_units::{BitRate, Duration};
+
+const CAN: [&str; 9] = ["cake", "fq-codel", "dualpi2", "fq-pie", "pie", "codel", "sfq", "red", "drop-tail"];
+
+fn request(link: &str, down: &str, up: &str, rtt: &str) -> Request {
+    Request {
+        technology: technology::find(link).unwrap(),
+        down: down.parse().unwrap(),
+        up: up.parse().unwrap(),
+        rtt: rtt.parse().unwrap(),
+        hosts: 1,
+        load: Load::named("home").unwrap(),
+        goal: "call P99 < 20 ms".parse().unwrap(),
+        can: CAN.to_vec(),
+        cpu_limit: None,
+        trace: None,
+    }
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.rows.iter().map(|row| row.candidate.name.as_str()).collect()
+}
+
+/// Everything that is written passes the scenario's own checks (`Row` has the study), with links in both directions, as many
+/// seeds for each candidate, and what is measured there.
+#[test]
+fn links_of_all_kinds_have_scenarios() {
+    for technology in TECHNOLOGIES {
+        let name = technology.name;
+        let plan = plan(&request(name, "50Mbit/s", "10Mbit/s", "10ms..60ms")).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(plan.rows.len(), 4, "{name}");
+        assert_eq!(plan.rows[0].candidate.shape, Shape::None, "{name}");
+        for row in &plan.rows {
+            let links = row.study.points[0].links();
+            for column in &plan.columns {
+                assert!(links.iter().any(|link| link == column.link), "{name}: {} not in {links:?}", column.link);
+            }
+            let [.., point] = &row.study.points[..] else { panic!() };
+            assert_eq!(point.scenario.aqm.len(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_varying_link_is_tried_at_three_rates() {
+    let plan = plan(&request("lte", "5..60Mbit/s", "2..20Mbit/s", "30ms..90ms")).unwrap();
+    assert_eq!(names(&plan), ["today", "cake-at-least", "cake-at-mean", "cake-following"]);
+    assert_eq!(plan.down.shaper(&plan.rows[1].candidate).rate, BitRate::from_bps(4_250_000));
+    // 85% of the mean, of which the shape of the course decides: 12.55 Mbit/s of 3 to 24 there.
+    let mean = plan.down.mean.bps() as f64;
+    assert!((mean / 28.4e6 - 1.0).abs() < 0.01, "{mean}");
+}
+
+/// A router that has none of the usual, one of them, or another.
+#[test]
+fn candidates_are_those_that_the_router_has() {
+    let of = |can: &[&'static str]| {
+        let request = Request { can: can.to_vec(), ..request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms") };
+        plan(&request).map(|plan| names(&plan).join(" "))
+    };
+    assert_eq!(of(&["pie"]).unwrap(), "today pie");
+    assert_eq!(of(&["red", "drop-tail"]).unwrap(), "today red drop-tail");
+    assert_eq!(of(&["blue"]).unwrap(), "today blue");
+    assert!(of(&[]).unwrap_err().contains("no algorithm"));
+}
+
+#[test]
+fn links_that_cannot_be_are_refused_with_the_rule() {
+    let why = |r: Request| plan(&r).unwrap_err();
+    let base = || request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms");
+    assert!(why(Request { hosts: 0, ..base() }).contains("hosts = 0"));
+    assert!(why(request("docsis", "95Mbit/s", "1kbit/s", "10ms")).contains("up = 1 kbit/s: must lie between"));
+    assert!(why(request("docsis", "95Mbit/s", "18Mbit/s", "10s")).contains("rtt = 10 s"));
+    assert!(why(request("port", "100Gbit/s", "10Mbit/s", "10ms")).contains("1000 times"));
+    let goal: Goal = "page P95 < 2 s".parse().unwrap();
+    let load = Load::named("bulk").unwrap();
+    assert!(why(Request { goal, load, ..base() }).contains("has no pages"));
+}
+
+#[test]
+fn a_slow_processor_lowers_the_rates_and_says_so() {
+    let limit = Some(BitRate::from_bps(300_000_000));
+    let request = Request { cpu_limit: limit, ..request("docsis", "1Gbit/s", "50Mbit/s", "10ms..80ms") };
+    let plan = plan(&request).unwrap();
+    let rates = [&plan.down, &plan.up].map(|way| way.shaped.rate.bps());
+    assert_eq!(rates, [252_500_000, 47_500_000]);
+    assert!(plan.notes.iter().any(|note| note.contains("the router shapes 300 Mbit/s")), "{:?}", plan.notes);
+}
+
+/// The best of results of which one row alone meets the goal is that row; and each figure is that of its own scenario when it
+/// runs by itself.
+#[test]
+fn figures_are_those_of_each_scenario_by_itself() {
+    let request = request("docsis", "4Mbit/s", "1Mbit/s", "20ms");
+    let plan = plan(&request).unwrap();
+    let parts = plan.rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone())).collect();
+    let options = quell_lab::Options::default();
+    let joined = quell_lab::run(&quell_scenario::Study::join(parts), &options).unwrap();
+    let found: Vec<_> = (0..plan.rows.len()).map(|i| (&joined, i)).collect();
+    let answer = judge(&request, &plan, &found);
+    for (row, name) in plan.rows.iter().zip(names(&plan)) {
+        let study = quell_scenario::Study::parse(&row.text, "alone", &quell_scenario::Plugins::new()).unwrap();
+        let alone = quell_lab::run(&study, &options).unwrap();
+        let judged = answer.rows.iter().find(|judged| judged.name == name).unwrap();
+        for (column, cell) in plan.columns.iter().zip(&judged.cells) {
+            let view = quell_metrics::View { link: Some(column.link.into()), ..quell_metrics::View::of_point(0) };
+            let quantity: quell_metrics::Quantity = column.metric.parse().unwrap();
+            let estimate = alone.estimate(&view, &alone.algorithms(0)[0], quantity);
+            assert_eq!(cell.map(|cell| cell.estimate), estimate, "{name} {}", column.metric);
+        }
+    }
+    let met: Vec<bool> = answer.rows.iter().map(|judged| judged.meets()).collect();
+    assert!(met.is_sorted_by_key(|meets| !meets), "{met:?}");
+    assert!(answer.rows.iter().all(|judged| !judged.why.is_empty()));
+    // The shaper keeps the queue out of the modem: a call waits less than today.
+    let call = |name: &str| {
+        let judged = answer.rows.iter().find(|judged| judged.name == name).unwrap();
+        let at = plan.columns.iter().position(|column| column.title == "call P99 down").unwrap();
+        judged.cells[at].unwrap().estimate.mean
+    };
+    assert!(call("fq-codel") < 0.5 * call("today"), "{} {}", call("fq-codel"), call("today"));
+    let best = plan.rows.iter().find(|row| row.candidate.name == answer.rows[0].name).unwrap();
+    assert_eq!(reach(&request, &plan, &best.candidate).unwrap().len(), 5);
+    // Lower rates are tried if the goal is missed, and only then.
+    assert_eq!(margins(&request, &plan, &answer).unwrap().is_empty(), answer.met);
+}
+
+#[test]
+fn scenarios_count_what_packets_take_on_the_wire() {
+    let plan = plan(&request("vdsl-pppoe", "50Mbit/s", "10Mbit/s", "10ms..60ms")).unwrap();
+    let [today, cake, fq_codel, ..] = &plan.rows[..] else { panic!() };
+    for row in [today, cake, fq_codel] {
+        let modem = "shaper = { rate = \"10 Mbit/s\", burst = \"3044 B\", layer = \"ethernet\", overhead = \"30 B\", framing = \"ptm\" }";
+        assert!(row.text.contains(modem), "{}", row.text);
+    }
+    assert!(cake.text.contains("bandwidth = \"9.5 Mbit/s\"") && cake.text.contains("framing = \"ptm\""), "{}", cake.text);
+    let router = "shaper = { rate = \"9.5 Mbit/s\", burst = \"3136 B\", layer = \"ethernet\", overhead = \"30 B\", framing = \"ptm\" }";
+    assert!(fq_codel.text.contains(router), "{}", fq_codel.text);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Every link within the limits has scenarios that pass their checks, whatever its rates, round trips and technology.
+    #[test]
+    fn no_link_within_the_limits_fails(
+        kind in 0..TECHNOLOGIES.len(),
+        down in 4.5..11.0f64,
+        apart in -2.0..2.0f64,
+        spread in 0.0..1.5f64,
+        rtt in -4.5..0.5f64,
+        hosts in 1..8u16,
+    ) {
+        let rate = |log: f64| BitRate::from_bps(10f64.powf(log.clamp(4.1, 11.5)) as u64);
+        let time = Duration::from_secs_f64(10f64.powf(rtt));
+        let request = Request {
+            technology: &TECHNOLOGIES[kind],
+            down: Span { least: rate(down), most: rate(down + spread) },
+            up: Span::of(rate(down - apart)),
+            rtt: Span { least: time, most: time + time },
+            hosts,
+            ..request("docsis", "1Mbit/s", "1Mbit/s", "10ms")
+        };
+        let plan = plan(&request);
+        prop_assert!(plan.is_ok(), "{:?}", plan.err());
+        let plan = plan.unwrap();
+        for row in &plan.rows {
+            prop_assert!(reach(&request, &plan, &row.candidate).is_ok());
+        }
+    }
+}

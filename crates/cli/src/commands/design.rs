@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use quell_analysis::{Assessment, Bottleneck, Shorthand, shorthand};
 use quell_scenario::{Document, Plugins};
-use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, without_rule};
+use quell_theory::rules::design::{DESIGNED, Design, SET, Setting, Target, design as by_rule, setting, without_rule};
 use quell_theory::{Congestion, Signal};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
@@ -103,15 +103,32 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         ..Target::new(args.rate, args.packet, args.rtt, f64::from(args.flows))
     };
     assess::check_names(&args.aqm)?;
-    if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
+    let known = |name: &str| DESIGNED.contains(&name) || SET.contains(&name);
+    if let Some(name) = args.aqm.iter().find(|name| !known(name)) {
+        let others = SET.iter().filter(|name| !DESIGNED.contains(name));
         return Err(bad_input!(
             "--aqm {name}: {}; rules exist for {}",
             without_rule(name),
-            DESIGNED.join(", ")
+            DESIGNED.iter().chain(others).copied().collect::<Vec<_>>().join(", ")
         ));
     }
+    let (by_model, by_document): (Vec<&String>, Vec<&String>) =
+        args.aqm.iter().partition(|name| DESIGNED.contains(&name.as_str()));
+    let settings: Vec<Setting> =
+        by_document.iter().filter_map(|name| setting(name, args.rate, args.packet, args.rtt)).collect();
+    if by_model.is_empty() {
+        let option = [(args.check, "--check"), (args.save.is_some(), "--save"), (args.svg.is_some(), "--svg")];
+        if let Some((_, option)) = option.into_iter().find(|(given, _)| *given) {
+            return Err(bad_input!(
+                "{option}: {} follow from documents and not from a model, so there is nothing to check or to draw; quell \
+                 recommend simulates them",
+                by_document.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        return print_settings(args, &settings);
+    }
     let mut designs = Vec::new();
-    for name in &args.aqm {
+    for name in by_model {
         match by_rule(name, &target) {
             Ok(design) => designs.push(design),
             // Of several, the others are still wanted.
@@ -171,7 +188,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 warnings: &d.warnings,
                 assessment,
             });
-            json::print(&json!({ "designs": designs.collect::<Vec<_>>() }))?;
+            json::print(&json!({ "designs": designs.collect::<Vec<_>>(), "settings": settings_output(&settings) }))?;
         }
         Format::Table => {
             let mut text = String::new();
@@ -197,10 +214,37 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 text.push_str(&format!("{}\n", terminal::prose(&words)));
             }
             text.push_str(&assess::figures(&assessments));
+            for setting in &settings {
+                text.push_str(&format!("\n{}", settings_text(setting)?));
+            }
             terminal::print(&text)?;
         }
     }
     checked.or_fail()
+}
+
+/// Prints settings that follow from documents alone.
+fn print_settings(args: &Args, settings: &[Setting]) -> Result<(), Failure> {
+    match args.format.format {
+        Format::Json => json::print(&json!({ "designs": [], "settings": settings_output(settings) })),
+        Format::Table => {
+            let texts = settings.iter().map(settings_text).collect::<Result<Vec<_>, _>>()?;
+            terminal::print(&texts.join("\n"))
+        }
+    }
+}
+
+fn settings_output(settings: &[Setting]) -> Vec<serde_json::Value> {
+    settings.iter().map(|setting| json!({ "aqm": setting.config, "reasons": setting.reasons })).collect()
+}
+
+/// A setting as a part of a scenario, and its reasons.
+fn settings_text(setting: &Setting) -> Result<String, Failure> {
+    let table =
+        shorthand::changed(&setting.config).map_err(|e| Failure::cannot("write the parameters", e))?;
+    let words: String = setting.reasons.iter().map(|reason| format!("{reason}\n")).collect();
+    let words = format!("{words}No model says whether this is stable; quell recommend simulates it.\n");
+    Ok(format!("[[aqm]]\n{table}\n{}", terminal::prose(&words)))
 }
 
 /// The theory's verdict on a design.

@@ -35,6 +35,8 @@ mod map;
 mod measure;
 mod new;
 mod plot;
+#[cfg(feature = "all")]
+mod recommend;
 mod report;
 #[cfg(feature = "all")]
 mod reproduce;
@@ -60,7 +62,7 @@ use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
     absent as bundle, absent as characterize, absent as completions, absent as conformance, absent as export,
-    absent as import, absent as lab, absent as man, absent as measure, absent as reproduce,
+    absent as import, absent as lab, absent as man, absent as measure, absent as recommend, absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -72,6 +74,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
 Examples:
+  quell recommend --down 95Mbit/s --up 18Mbit/s --rtt 10ms..80ms --link docsis
   quell new rrul --link home > my.toml
   quell run scenarios/main.toml
   quell compare scenarios/main.toml --baseline red
@@ -106,6 +109,7 @@ pub fn note_of_absent() -> Option<String> {
         "wire",
         "gateway",
         "measure",
+        "recommend",
         "import",
         "export",
         "conformance",
@@ -184,6 +188,8 @@ pub enum Command {
     Tasks(worker::TasksArgs),
     /// Run replications of a study and put them into the cache, where `quell run` finds them.
     Worker(worker::WorkerArgs),
+    /// Find an answer for a link: which queue at which rates, why, how far it carries, and what to type on the router.
+    Recommend(recommend::Args),
     /// Analyze a scenario with control theory: its equilibrium, whether it is stable, and by what margin.
     Analyze(analyze::Args),
     /// Choose parameters for a link by published design rules, with the assumptions of each rule.
@@ -237,6 +243,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Cache(args) => cache::run(&args),
         Command::Tasks(args) => worker::tasks(&args),
         Command::Worker(args) => worker::worker(&args),
+        Command::Recommend(args) => recommend::run(&args, line),
         Command::Analyze(args) => analyze::run(&args, line),
         Command::Design(args) => design::run(&args, line),
         Command::Map(args) => map::run(&args, line),

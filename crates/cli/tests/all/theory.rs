@@ -456,12 +456,8 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
             "error: --aqm blue: Quell has no rule for its parameters; rules exist for red, ",
         ),
         (
-            in_words("design", &["--aqm", "codel"]),
-            "error: --aqm codel: RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest ",
-        ),
-        (
-            in_words("design", &["--aqm", "pie"]),
-            "error: --aqm pie: RFC 8033 section 4.2 says how its gains follow its target and its interval; ",
+            in_words("design", &["--aqm", "codel", "--check"]),
+            "error: --check: codel follow from documents and not from a model, so there is nothing to check ",
         ),
         (in_words("design", &["--aqm", "vcr"]), "did you mean \"vrc\"? Known: drop-tail, "),
         (

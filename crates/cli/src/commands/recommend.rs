@@ -1,0 +1,322 @@
+//! `quell recommend`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use quell_lab::{Results, Series};
+use quell_recommend::{Answer, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins, plan, reach};
+use quell_router::technology;
+use quell_scenario::Study;
+use quell_units::{BitRate, Duration};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::advice::{self, Advice, Router};
+use crate::args::{CacheDir, CacheUse, Format, FormatArgs, link_rate, whole};
+use crate::failure::Failure;
+use crate::folder::{self, Place};
+use crate::given;
+use crate::simulate::Watch;
+use crate::table::{self, Tint};
+use crate::{json, terminal};
+
+/// Arguments of `recommend`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell recommend --down 95Mbit/s --up 18Mbit/s --rtt 10ms..80ms --link docsis
+  quell recommend --down 50Mbit/s --up 10Mbit/s --rtt 15ms..60ms --link vdsl-pppoe --can openwrt --hosts 4
+  quell recommend --down 5Mbit/s..60Mbit/s --up 2Mbit/s..20Mbit/s --rtt 30ms..90ms --link lte
+  quell recommend --down 10Gbit/s --up 10Gbit/s --rtt 100us --link port
+  quell recommend --down 95Mbit/s --up 18Mbit/s --rtt 20ms --link docsis --goal \"call P99 < 5 ms and goodput > 80%\" --save my
+
+Goals: call P99 < 20 ms, page P95 < 2 s, goodput > 90%, video stalls < 1%, and several with \"and\". The candidates and \
+what one has today run under the same load with the same seeds (docs/how-to/recommend.md). Nothing is changed on this \
+host: the command prints what to type.")]
+pub struct Args {
+    /// Rate down, as the link counts it; 5Mbit/s..60Mbit/s if it varies.
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["capture", "trace"])]
+    down: Option<Span<BitRate>>,
+    /// Rate up.
+    #[arg(long, value_name = "RATE", required_unless_present = "capture")]
+    up: Option<Span<BitRate>>,
+    /// Round-trip times without queueing. Default: those of the capture, or 10ms..80ms.
+    #[arg(long, value_name = "TIME")]
+    rtt: Option<Span<Duration>>,
+    /// What kind of link it is: docsis, vdsl-pppoe, adsl, gpon, ethernet, lte, 5g, satellite, starlink, port and others.
+    #[arg(long, value_name = "NAME")]
+    link: String,
+    /// How many hosts share it, each with the load.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=250_u16))]
+    hosts: u16,
+    /// What a host sends and receives: a load of `quell new`, a file with [[flows]], or home: a household with BBR beside
+    /// CUBIC. Default: home, and rrul for a port.
+    #[arg(long, value_name = "NAME|FILE")]
+    load: Option<String>,
+    /// What is asked of the link. Default: "call P99 < 20 ms"; 50 ms if round trips are above 300 ms; "call P99 < 100 ms and
+    /// goodput > 50%" if the rate varies, and "call P99 < 500 us and goodput > 80%" for a port.
+    #[arg(long, value_name = "GOAL")]
+    goal: Option<Goal>,
+    /// What the router has: openwrt, linux, gateway, junos, ios-xe and others, or algorithms such as cake,fq_codel.
+    #[arg(long, value_name = "ROUTER|NAMES", default_value = "linux")]
+    can: String,
+    /// The most that the router's processor shapes, both directions together.
+    #[arg(long, value_name = "RATE", value_parser = link_rate)]
+    cpu_limit: Option<BitRate>,
+    /// Take rates and round-trip times that are not given from a packet capture, as `quell measure` reads it, and hold those
+    /// that are given against it.
+    #[arg(long, value_name = "FILE", conflicts_with = "trace")]
+    capture: Option<PathBuf>,
+    /// How the rate down moves: a file as a link's changes take it, CSV or mahimahi's (docs/links.md). The first minute counts.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Keep the scenarios, their results and the answer in this folder.
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// Replace what is in that folder.
+    #[arg(long, requires = "save")]
+    overwrite: bool,
+    /// Number of threads; default: one per core. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = whole(1..=4096_u16))]
+    threads: Option<u16>,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    cache: CacheDir,
+    /// Do not read from or write to the cache.
+    #[arg(long, conflicts_with_all = ["cache", "fresh"])]
+    no_cache: bool,
+    /// Run every replication again, even if it is in the cache.
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// A column, for JSON.
+#[derive(Serialize)]
+struct ColumnOutput<'a> {
+    title: &'a str,
+    metric: &'a str,
+    link: &'a str,
+}
+
+/// Finds an answer for a link, and prints it with what to type.
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
+    let router = Router::parse(&args.can)?;
+    let request = request(args, &router)?;
+    let mut plan = plan(&request).map_err(Failure::BadInput)?;
+    let mut places = Vec::new();
+    if let Some(dir) = &args.save {
+        for name in ["results", "margins", "reach"] {
+            places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
+        }
+        if !args.overwrite {
+            if let Some(file) = files(dir, &plan.rows).into_keys().find(|file| file.exists()) {
+                return Err(bad_input!("{} exists; use --overwrite, or --save to another folder", quell_files::name(&file)));
+            }
+        }
+    }
+    let cache = CacheUse { dir: args.cache.clone(), no_cache: args.no_cache, fresh: args.fresh, verify: None };
+    let watch = Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
+    let found = simulated(&watch, &plan.rows, 0, &line)?;
+    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&found, i)).collect();
+    let mut answer = judge(&request, &plan, &points);
+    let lower = margins(&request, &plan, &answer).map_err(Failure::BadInput)?;
+    let mut tried = None;
+    if !lower.is_empty() {
+        let results = tried.insert(simulated(&watch, &lower, 1, &line)?);
+        let more = (0..lower.len()).map(|i| (&*results, i));
+        let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
+        plan.rows.extend(lower);
+        answer = judge(&request, &plan, &points);
+    }
+    let best = plan.rows.iter().find(|row| answer.rows.first().is_some_and(|best| best.name == row.candidate.name));
+    let best = best.ok_or_else(|| Failure::Failed("nothing was found".to_string()))?;
+    let beyond = reach(&request, &plan, &best.candidate).map_err(Failure::BadInput)?;
+    let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
+    let carried = simulated(&watch, &rows, 2, &line)?;
+    watch.finish();
+    let (beyond, carries) = Reach::judge(&request, beyond, &carried);
+    let advice = advice::of(&request, &plan, &best.candidate, &router);
+    let output = json!({
+        "schema": 1,
+        "goal": request.goal.to_string(),
+        "link": {
+            "technology": request.technology.name,
+            "down": { "rate": plan.down.rate.to_string(), "shaped": plan.down.shaped.rate.to_string(), "words": plan.down.words },
+            "up": { "rate": plan.up.rate.to_string(), "shaped": plan.up.shaped.rate.to_string(), "words": plan.up.words },
+        },
+        "load": request.load.name,
+        "hosts": request.hosts,
+        "columns": plan.columns.iter().map(|c| ColumnOutput { title: &c.title, metric: &c.metric, link: c.link }).collect::<Vec<_>>(),
+        "answer": answer,
+        "reach": beyond.iter().map(|(reach, judged)| json!({ "change": reach.words, "found": judged })).collect::<Vec<_>>(),
+        "carries": carries,
+        "router": advice,
+        "notes": plan.notes,
+        "saved": args.save.as_ref().map(|dir| quell_files::name(dir).to_string()),
+    });
+    if let Some(dir) = &args.save {
+        let mut kept = files(dir, &plan.rows);
+        kept.extend(files(dir, &rows));
+        let text = serde_json::to_string_pretty(&output).map_err(|e| Failure::cannot("write the answer", e))?;
+        kept.insert(dir.join("answer.json"), format!("{text}\n").into_bytes());
+        folder::write_all(&kept, dir)?;
+        for (place, results) in places.into_iter().zip([Some(&found), tried.as_ref(), Some(&carried)]) {
+            results.map_or(Ok(()), |results| place.save(results).map(drop))?;
+        }
+    }
+    match args.format.format {
+        Format::Json => json::print(&output),
+        Format::Table => {
+            let mut text = head(&request, &plan);
+            text.push_str(&rows_table(&plan.columns, &answer.rows));
+            text.push_str(&format!("\n{}\n", terminal::prose(&sentences(&answer))));
+            text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
+            text.push_str(&reach_table(&plan.columns, &beyond));
+            text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
+            text.push_str(&typed(&best.candidate.reasons, &advice));
+            if let Some(dir) = &args.save {
+                text.push_str(&format!("saved  {}\n", quell_files::name(dir)));
+            }
+            plan.notes.iter().for_each(|note| terminal::note(note));
+            terminal::print(&text)
+        }
+    }
+}
+
+/// The request of a command line.
+fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
+    let technology = technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
+    let is_port = technology.name == "port";
+    let load = match &args.load {
+        None => Load::named(if is_port { "rrul" } else { "home" }),
+        Some(name) => match quell_presets::find_load(name).is_ok() || name.eq_ignore_ascii_case("home") {
+            true => Load::named(name),
+            false => {
+                let path = PathBuf::from(name);
+                if !path.exists() {
+                    Load::named(name)
+                } else {
+                    let limit = quell_files::Limit::of_text("a load");
+                    let text = quell_files::read_text(&path, limit).map_err(|e| bad_input!("--load {name}: {e}"))?;
+                    Load::read(&text, &folder::name(&[path]))
+                }
+            }
+        },
+    };
+    let link = given::link(args.down, args.up, args.rtt, technology, (args.capture.as_deref(), args.trace.as_deref()), args.quiet)?;
+    let varies = link.down.moves() || link.up.moves() || link.trace.is_some();
+    let usual = match (is_port, varies, link.rtt.most > Duration::from_millis(300)) {
+        (true, ..) => "call P99 < 500 us and goodput > 80%",
+        (_, true, _) => "call P99 < 100 ms and goodput > 50%",
+        (.., true) => "call P99 < 50 ms",
+        _ => "call P99 < 20 ms",
+    };
+    let goal = match &args.goal {
+        Some(goal) => goal.clone(),
+        None => usual.parse().map_err(Failure::BadInput)?,
+    };
+    Ok(Request {
+        technology,
+        down: link.down,
+        up: link.up,
+        rtt: link.rtt,
+        hosts: args.hosts,
+        load: load.map_err(|why| bad_input!("--load: {why}"))?,
+        goal,
+        can: router.algorithms(),
+        cpu_limit: args.cpu_limit,
+        trace: link.trace,
+    })
+}
+
+/// Runs rows as the points of one study: number `i` of three.
+fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Results, Failure> {
+    let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
+    let study = Study::join(parts.collect());
+    let results = watch.run(&study, (i, 3), line.to_vec())?;
+    match results.run.partial {
+        true => Err(Failure::Interrupted(
+            "finished replications are in the cache, unless it is off: run the same command to continue".to_string(),
+        )),
+        false => Ok(results),
+    }
+}
+
+/// The scenarios of rows as files of a folder.
+fn files(dir: &std::path::Path, rows: &[Row]) -> BTreeMap<PathBuf, Vec<u8>> {
+    let file = |row: &Row| (dir.join(format!("{}.toml", row.candidate.name)), row.text.clone().into_bytes());
+    rows.iter().map(file).collect()
+}
+
+/// The link and its rates.
+fn head(request: &Request, plan: &Plan) -> String {
+    let mut words = format!(
+        "{}: {} down, {} up, round trips of {}\n",
+        request.technology.title, plan.down.rate, plan.up.rate, request.rtt
+    );
+    let hosts = if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
+    words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
+    words.push_str(&format!("down: {}\nup: {}\n", plan.down.words, plan.up.words));
+    format!("{}\n", terminal::prose(&words))
+}
+
+/// A figure with its interval.
+fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
+    let Some(cell) = cell else { return "-".to_string() };
+    let Ok(quantity) = column.metric.parse::<quell_lab::Quantity>() else { return "-".to_string() };
+    let (scale, unit) = quell_view::figures::scale_of(&quantity, "1", cell.estimate.mean);
+    let figure = quell_view::figures::round_within(&cell.estimate, scale, quantity.range());
+    format!("{} {} {unit}", figure.mean, figure.interval()).replace("  ", " ").trim_end().to_string()
+}
+
+fn rows_table(columns: &[Column], rows: &[Judged]) -> String {
+    let names = table::Column::names("", rows.iter().map(|row| &row.name));
+    let mut all: Vec<table::Column> = Vec::new();
+    let meets = rows.iter().map(|row| if row.meets() { ("yes".into(), Tint::Good) } else { ("no".into(), Tint::Bad) });
+    all.push(table::Column::new("goal", "", meets));
+    for (i, column) in columns.iter().enumerate() {
+        let cells = rows.iter().map(|row| (cell(column, row.cells[i].as_ref()), Tint::Plain));
+        all.push(table::Column::new(column.title.clone(), "", cells));
+    }
+    table::figures(&names, &all)
+}
+
+fn reach_table(columns: &[Column], all: &[(Reach, Judged)]) -> String {
+    let renamed = all.iter().map(|(reach, judged)| {
+        let mut judged = judged.clone();
+        judged.name.clone_from(&reach.words);
+        judged
+    });
+    rows_table(columns, &renamed.collect::<Vec<_>>())
+}
+
+/// Who won, and why the others did not.
+fn sentences(answer: &Answer) -> String {
+    let mut words = format!("{}.\n", answer.verdict);
+    for row in &answer.rows {
+        words.push_str(&format!("{}: {}.\n", row.name, row.why));
+    }
+    words
+}
+
+/// What to type.
+fn typed(reasons: &[String], advice: &Advice) -> String {
+    let mut text = String::new();
+    if !reasons.is_empty() {
+        let words: String = reasons.iter().map(|why| format!("{why}.\n")).collect();
+        text.push_str(&format!("Parameters:\n\n{}\n", terminal::prose(&words)));
+    }
+    for part in &advice.parts {
+        text.push_str(&format!("\n{}:\n\n", part.place));
+        part.text.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
+    }
+    if !advice.notes.is_empty() {
+        let words: String = advice.notes.iter().map(|note| format!("note: {note}\n")).collect();
+        text.push_str(&format!("\n{}", terminal::prose(&words)));
+    }
+    text
+}
