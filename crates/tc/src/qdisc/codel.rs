@@ -5,7 +5,7 @@ use quell_aqm::codel::{Arithmetic, CodelParams, OnEmpty};
 use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules, Marked};
 use quell_units::{Duration, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::Kernel;
 use crate::values::{Value, bytes, micros};
 

@@ -1,9 +1,12 @@
 //! `quell aqm tc`: lines of Linux's tc, out and in.
 
+mod choice;
 mod read;
 
+use choice::{Format, To, without_line};
+
 use quell_aqm::catalog::{self, CATALOG};
-use quell_scenario::{Document, Plugins, ScenarioError};
+use quell_scenario::{Document, Plugins};
 use quell_tc::{Kernel, Link, Place, Written, defaults};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize, Time};
 use serde_json::json;
@@ -69,27 +72,6 @@ pub struct Args {
     /// Output format; text is TOML where it is of a scenario or a gateway.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
-}
-
-/// The format of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// Lines.
-    #[default]
-    #[value(alias = "toml", alias = "table")]
-    Text,
-    /// JSON.
-    Json,
-}
-
-/// What a line becomes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum To {
-    /// Tables of a scenario.
-    #[default]
-    Scenario,
-    /// A configuration of quell gateway.
-    Gateway,
 }
 
 /// Where a qdisc goes.
@@ -164,12 +146,6 @@ fn write(args: &Args, name: &str) -> Result<Written, Failure> {
     quell_tc::write(&config, &link, &place(args)?, args.kernel).map_err(|e| bad_input!("{e}"))
 }
 
-/// An error of a text that nobody has a file of.
-fn without_line(mut error: ScenarioError) -> Failure {
-    (error.line, error.column) = (None, None);
-    error.into()
-}
-
 fn place(args: &Args) -> Result<Place, Failure> {
     device("--dev", &args.dev)?;
     let device = args.dev.clone();
@@ -198,7 +174,7 @@ fn place(args: &Args) -> Result<Place, Failure> {
     })
 }
 
-/// Refuses what is no name of a device, and what a shell would not take for one.
+/// Refuses a name that a device cannot have, or that a shell would not take for one.
 fn device(option: &str, name: &str) -> Result<(), Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':');
     if name.is_empty() || name.len() > 15 || !name.chars().all(plain) || name.starts_with('-') {
