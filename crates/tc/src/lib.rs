@@ -16,6 +16,7 @@ mod qdisc;
 mod read;
 mod settings;
 mod translation;
+mod tree;
 mod values;
 mod write;
 
@@ -25,4 +26,5 @@ pub use link::{Leaf, Shape, Shaped, links};
 pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, usual};
 pub use read::{Bucket, Class, Counters, Dump, Problem, Queue, read};
 pub use translation::{keys, translation};
+pub use tree::{Branch, write_bucket, write_tree};
 pub use write::{Place, Written, write};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use quell_aqm::catalog::AqmConfig;
-use quell_tc::{Kernel, Link, Place, Shape, links, read};
+use quell_tc::{Branch, Bucket, Kernel, Link, Place, Shape, links, read, write_bucket, write_tree};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
 
 const KERNEL: Kernel = Kernel::NEWEST;
@@ -549,5 +549,90 @@ fn keys_are_read_back() {
         let text: String =
             quell_tc::keys(&usual.aqm).iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
         assert_eq!(toml::from_str::<AqmConfig>(&text).unwrap(), usual.aqm, "{text}");
+    }
+}
+
+#[test]
+fn a_bucket_and_a_tree_are_read_back() {
+    let usual = quell_tc::usual("codel", KERNEL).unwrap();
+    let mbit = |x: u64| BitRate::from_bps(x * 1_000_000);
+    let link = Link { rate: Some(mbit(20)), buffer: usual.buffer, ecn: true, mean_packet: Bytes::new(1500) };
+    let bucket = Bucket {
+        rate: mbit(20),
+        burst: Bytes::new(15_000),
+        peak_rate: Some(mbit(100)),
+        mtu: Some(Bytes::new(1_600)),
+        limit: Some(Bytes::new(100_000)),
+    };
+    let written = write_bucket((&usual.aqm, &link), &bucket, "eth0", KERNEL).unwrap();
+    let dump = read(&written.lines.join("\n"), KERNEL);
+    assert_eq!(dump.problems, []);
+    let read_back = links(&dump);
+    assert_eq!(read_back[0].shape, Shape::Bucket(bucket));
+    assert_eq!(read_back[0].queue.as_ref().map(|q| (&q.aqm, q.ecn)), Some((&usual.aqm, true)));
+
+    let queue = Some((usual.aqm.clone(), link));
+    let branch = |name: &str| Branch { name: name.into(), ..Branch::default() };
+    let branches = [
+        Branch { rate: Some(mbit(18)), ..branch("all") },
+        Branch {
+            parent: Some(0),
+            rate: Some(mbit(12)),
+            ceil: Some(mbit(18)),
+            dscps: vec![10],
+            queue: queue.clone(),
+            ..branch("work")
+        },
+        Branch {
+            parent: Some(0),
+            rate: Some(mbit(6)),
+            ceil: Some(mbit(12)),
+            priority: 1,
+            queue,
+            ..branch("guests")
+        },
+    ];
+    let written = write_tree(&branches, mbit(20), "eth0", KERNEL).unwrap();
+    let dump = read(&written.lines.join("\n"), KERNEL);
+    assert!(dump.problems.iter().all(|p| p.word == "filter"), "{:?}", dump.problems);
+    let read_back = links(&dump);
+    let Shape::Classes(leaves) = &read_back[0].shape else { panic!("{:?}", read_back[0].shape) };
+    for (leaf, branch) in leaves.iter().zip(&branches) {
+        assert_eq!(
+            (Some(leaf.class.rate), leaf.class.priority),
+            (branch.rate, branch.priority),
+            "{}",
+            branch.name
+        );
+        assert_eq!(leaf.class.ceil, branch.ceil.or(branch.rate));
+        assert_eq!(leaf.queue.as_ref().map(|q| &q.aqm), branch.queue.as_ref().map(|(aqm, _)| aqm));
+    }
+    assert!(leaves[2].is_default && leaves[1].class.parent.as_deref() == Some(leaves[0].class.id.as_str()));
+    // DSCP 10 in its field, which has two bits more.
+    assert!(
+        written.lines.iter().any(|line| line.contains("match ip dsfield 0x28 0xfc flowid 1:11")),
+        "{written:?}"
+    );
+}
+
+/// tc-cake(8): keywords of layers add to the overhead, and ranges are tc's.
+#[test]
+fn words_of_layers_add_up() {
+    let cake = |line: &str| match meaning(line).aqm {
+        AqmConfig::Cake(params) => params,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(cake("cake pppoe-ptm ether-vlan ether-vlan").overhead.get(), 38);
+    assert_eq!(cake("cake overhead 10 docsis").overhead.get(), 28);
+    assert_eq!(cake("cake docsis overhead 10").overhead.get(), 10);
+    assert_eq!(cake("cake atm ethernet").framing, quell_aqm::cake::Framing::Atm);
+    for line in [
+        "cake overhead 257",
+        "cake mpu -1",
+        "pie alpha 33",
+        "dualpi2 coupling_factor 256",
+        "fq_pie ecn_prob 101",
+    ] {
+        assert!(read(line, KERNEL).problems[0].fatal, "{line}");
     }
 }

@@ -22,7 +22,7 @@ pub fn read(text: &str, kernel: Kernel) -> Dump {
             .find(|line| !line.is_empty() && !line.starts_with(['#', ';']))
             .is_some_and(is)
     };
-    if let Some(at) = text.find(|c: char| c == '\0' || c == '\u{fffd}') {
+    if let Some(at) = text.find(['\0', '\u{fffd}']) {
         let line = text[..at].matches('\n').count() + 1;
         dump.problem(
             line,

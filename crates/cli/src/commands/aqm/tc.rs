@@ -2,6 +2,7 @@
 
 mod choice;
 mod read;
+mod scenario;
 
 use choice::{Format, To, without_line};
 
@@ -23,13 +24,14 @@ Examples:
   quell aqm tc pie --at htb --rate 18Mbit/s --layer docsis
   quell aqm tc dualpi2 --kernel 7.2
   quell aqm tc cake --defaults
+  quell aqm tc scenarios/main.toml
   quell aqm tc --read 'qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024'
   tc -s qdisc show | quell aqm tc --read - --to gateway
   quell aqm tc --read /etc/config/sqm
 
 Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
 pub struct Args {
-    /// The algorithm's name.
+    /// The algorithm's name, or a scenario file: the lines of each of its links.
     #[arg(value_name = "NAME", required_unless_present = "read")]
     name: Option<String>,
     /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
@@ -94,6 +96,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let given = args.name.as_deref().unwrap_or_default();
     // tc's name is one, too.
     let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
+    if catalog::find(ours).is_none() && (given.ends_with(".toml") || given.contains('/') || given == "-") {
+        device("--dev", &args.dev)?;
+        return scenario::run(given, &args.dev, args.kernel, args.format);
+    }
     if catalog::find(ours).is_none() {
         return Err(unknown_name("algorithm", given, CATALOG.iter().map(|entry| entry.name)));
     }
