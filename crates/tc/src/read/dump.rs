@@ -146,6 +146,16 @@ impl Dump {
         self.problems.push(Problem { line, word: cut(word), says: says.into(), fatal });
     }
 
+    /// Says once that there are too many, and counts the others.
+    fn too_many(&mut self, line: usize, word: &str) {
+        let says =
+            format!("more than {MOST} queues or classes, which are left out: give fewer devices at a time");
+        match self.problems.iter().any(|problem| problem.says == says) {
+            true => self.more_problems += 1,
+            false => self.problem(line, word, says, false),
+        }
+    }
+
     fn wrong(&mut self, line: usize, wrong: Vec<Wrong>) -> bool {
         let fatal = wrong.iter().any(|wrong| wrong.fatal);
         for Wrong { word, says, fatal } in wrong {
@@ -174,12 +184,7 @@ pub(super) fn queue(
     kernel: Kernel,
 ) {
     if dump.queues.len() >= MOST {
-        return dump.problem(
-            head.line,
-            head.kind,
-            format!("more than {MOST} queues: give fewer devices at a time"),
-            false,
-        );
+        return dump.too_many(head.line, head.kind);
     }
     let mut queue = Queue {
         line: head.line,
@@ -277,12 +282,7 @@ fn bucket(given: &Settings) -> Result<Bucket, String> {
 pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: Option<Counters>) {
     use crate::values::{rate, size};
     if dump.classes.len() >= MOST {
-        return dump.problem(
-            head.line,
-            "class",
-            format!("more than {MOST} classes: give fewer devices at a time"),
-            false,
-        );
+        return dump.too_many(head.line, "class");
     }
     let mut class = Class {
         line: head.line,

@@ -72,7 +72,7 @@ fn text(given: &str) -> Result<String, Failure> {
     let name = if given == "-" { "standard input".to_string() } else { quell_files::name(path) };
     let bytes = bytes.map_err(|e| bad_input!("--read: cannot read {name}: {e}"))?;
     if bytes.iter().take(1024).any(|byte| *byte == 0) {
-        return Err(bad_input!("--read: {name} is no text: give what tc prints, or a file of settings"));
+        return Err(bad_input!("--read: {name} is not text: give what tc prints, or a file of settings"));
     }
     // Further on, what is not text is named with its line.
     Ok(String::from_utf8_lossy(&bytes).into_owned())

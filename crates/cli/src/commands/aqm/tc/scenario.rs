@@ -30,7 +30,8 @@ pub fn run(file: &str, device: &str, kernel: Kernel, format: Format) -> Result<(
     };
     let mut all = Vec::new();
     for name in point.links() {
-        for (n, label) in point.algorithms().into_iter().enumerate() {
+        for (n, choice) in point.scenario.aqm.iter().enumerate() {
+            let label = choice.label.clone().unwrap_or_else(|| choice.algorithm.clone());
             let queues = point.queues_at(&name, n)?;
             if queues.is_empty() {
                 continue;
