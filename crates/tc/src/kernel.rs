@@ -15,7 +15,7 @@ pub struct Kernel {
 impl Kernel {
     /// The oldest version whose defaults are known here.
     pub const OLDEST: Kernel = Kernel::new(6, 1);
-    /// The newest version whose sources were read.
+    /// The newest version that is known here.
     pub const NEWEST: Kernel = Kernel::new(7, 2);
     /// Those that the tables name: Debian 12, OpenWrt 24.10, Debian 13, and the newest.
     pub const KNOWN: [Kernel; 4] = [Kernel::OLDEST, Kernel::new(6, 6), Kernel::new(6, 12), Kernel::NEWEST];

@@ -6,6 +6,7 @@
 // The same results on every platform: see clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod answer;
 pub mod attributes;
 pub mod defaults;
 mod grammar;
@@ -14,11 +15,16 @@ mod link;
 mod qdisc;
 mod read;
 mod settings;
+mod translation;
+mod tree;
 mod values;
 mod write;
 
+pub use answer::{Answer, answer, is_algorithm};
 pub use kernel::Kernel;
 pub use link::{Leaf, Shape, Shaped, links};
 pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, usual};
 pub use read::{Bucket, Class, Counters, Dump, Problem, Queue, read};
+pub use translation::{keys, translation};
+pub use tree::{Branch, write_bucket, write_tree};
 pub use write::{Place, Written, write};

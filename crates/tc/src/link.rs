@@ -5,7 +5,7 @@ use quell_units::BitRate;
 use crate::qdisc::Meaning;
 use crate::read::{Bucket, Class, Counters, Dump, Queue};
 
-/// What holds packets back above a link's queues.
+/// The shaper above a link's queues.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Nothing.
@@ -38,7 +38,7 @@ pub struct Shaped {
     pub device: Option<String>,
     /// The line of its root, counted from 1.
     pub line: usize,
-    /// What is above its queues.
+    /// The shaper above its queues.
     pub shape: Shape,
     /// The algorithm of its queue, or of the first leaf; none if the text has none.
     pub queue: Option<Meaning>,
@@ -46,7 +46,7 @@ pub struct Shaped {
     pub kind: String,
     /// The counters of the root.
     pub counters: Option<Counters>,
-    /// What was assumed, or left out.
+    /// Assumptions, and parts that were left out.
     pub notes: Vec<String>,
 }
 

@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Packets,
     /// A whole number.
     Int,
+    /// A whole number of a range.
+    Within(i64, i64),
     /// A number.
     Number,
     /// A share in percent.
@@ -63,7 +65,7 @@ fn split(text: &str) -> Option<(f64, String)> {
         let exponent = matches!(c, 'e' | 'E')
             && i > 0
             && text[i + 1..].starts_with(|n: char| n.is_ascii_digit() || n == '-' || n == '+');
-        !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')) && !exponent
+        !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+') || exponent)
     });
     let (number, unit) = text.split_at(end.map_or(text.len(), |(i, _)| i));
     let number: f64 = number.parse().ok()?;
@@ -147,8 +149,9 @@ const PACKETS: &[&str] = &["p", "pkt", "pkts", "packet", "packets"];
 
 impl Kind {
     /// What such a value is, with an example.
-    pub(crate) fn expected(self) -> &'static str {
-        match self {
+    pub(crate) fn expected(self) -> String {
+        let what = match self {
+            Kind::Within(least, most) => return format!("a whole number from {least} to {most}"),
             Kind::Time => "a time of at most 4294 s, such as 5ms",
             Kind::Seconds => "a number of seconds, such as 10",
             Kind::Millis => "a number of milliseconds, such as 600000",
@@ -162,7 +165,8 @@ impl Kind {
             Kind::TimeOrPackets => "a time or a number of packets, such as 1ms or 5p",
             Kind::Selector => "an ECN field and its mask, such as 1/3",
             Kind::Of(_) | Kind::Short(_) | Kind::Layer(..) => "nothing",
-        }
+        };
+        what.to_string()
     }
 
     /// The value that a text is, if it is one.
@@ -177,6 +181,9 @@ impl Kind {
             Kind::Rate | Kind::RateIfAny => rate(text).map(Value::Rate),
             Kind::Packets => packets(text),
             Kind::Int => int(text, &[]).map(Value::Int),
+            Kind::Within(least, most) => {
+                int(text, &[]).filter(|n| (least..=most).contains(n)).map(Value::Int)
+            }
             Kind::Number => split(text.trim_end_matches("pps"))
                 .filter(|(_, unit)| unit.is_empty())
                 .map(|(x, _)| Value::Number(x)),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use quell_aqm::catalog::AqmConfig;
-use quell_tc::{Kernel, Link, Place, Shape, links, read};
+use quell_tc::{Branch, Bucket, Kernel, Link, Place, Shape, links, read, write_bucket, write_tree};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
 
 const KERNEL: Kernel = Kernel::NEWEST;
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn red_returns(min in 1_000..100_000_u32, more in 1..200_000_u32, limit in 0..400_000_u32, long in 0..500_u32,
+    fn red_returns(min in 1_100..100_000_u32, more in 1..200_000_u32, limit in 0..400_000_u32, long in 0..500_u32,
         p in 1..1_000_u32, flags in choice(&["", "ecn", "ecn harddrop"])) {
         let (max, burst) = (min + more, min / 1_000 + 1 + long);
         let p = f64::from(p) / 1_000.0;
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn choke_returns(min in 1..500_u32, more in 1..500_u32, limit in 0..4_000_u32, long in 0..500_u32, p in 1..1_000_u32,
+    fn choke_returns(min in 2..500_u32, more in 1..500_u32, limit in 0..4_000_u32, long in 0..500_u32, p in 1..1_000_u32,
         ecn in choice(&["", "ecn"])) {
         let (max, burst, p) = (min + more, min + long, f64::from(p) / 1_000.0);
         returns(&format!("choke limit {} min {min} max {max} bandwidth 10mbit burst {burst} probability {p} {ecn}", max + limit));
@@ -470,4 +470,169 @@ fn what_linux_has_not_is_refused_with_the_nearest() {
         e.to_string(),
         "dualpi2: Linux has it from 6.17 on, and not in 6.12; the nearest that Linux has is fq-codel"
     );
+}
+
+/// Figures that tc 7.3 prints, or that are in the messages that it sends.
+#[test]
+fn what_tc_computes_of_several_words_is_computed_alike() {
+    // Auto-config: target=5ms tupdate=5ms alpha=0.555556 beta=10.
+    let AqmConfig::DualPi2(params) = meaning("dualpi2 max_rtt 30ms alpha 0.1").aqm else { panic!() };
+    assert_eq!(
+        (params.target.nanos(), params.update_interval.map(|t| t.nanos())),
+        (5_000_000, Some(5_000_000))
+    );
+    assert_eq!((params.alpha, params.beta), (Some(142.0 / 256.0), Some(10.0)));
+    // typical_rtt 20ms is max_rtt 120ms, and alpha 0.139.
+    let AqmConfig::DualPi2(params) = meaning("dualpi2 typical_rtt 20ms").aqm else { panic!() };
+    assert_eq!(
+        (params.target.nanos(), params.alpha, params.beta),
+        (20_000_000, Some(35.0 / 256.0), Some(2.5))
+    );
+    // min 30kb burst 55 avpkt 1000: Wlog 5.
+    let AqmConfig::Red(params) = meaning("red limit 400kb min 30kb max 90kb avpkt 1000 burst 55").aqm else {
+        panic!()
+    };
+    assert_eq!(
+        (serde_json::to_value(params.weight).unwrap(), params.max_p, params.gentle),
+        (0.03125.into(), 0.02, false)
+    );
+    // choke counts packets.
+    let AqmConfig::Choke(params) = meaning("choke limit 1000 min 30 max 90 avpkt 1000").aqm else { panic!() };
+    assert_eq!((params.min_th, params.max_th), (QueueSize::Packets(30.0), QueueSize::Packets(90.0)));
+    // fq_codel, cake and dualpi2 mark unless they are told not to.
+    assert!(
+        meaning("fq_codel").ecn && meaning("cake").ecn && meaning("dualpi2").ecn && !meaning("codel").ecn
+    );
+    assert!(!meaning("fq_codel noecn").ecn);
+    // A limit below 1 packet and one that no number of tc's holds.
+    assert!(
+        read("red limit 400000 avpkt 1500 burst 2", KERNEL).problems[0].says.contains("give at least 23")
+    );
+}
+
+#[test]
+fn a_line_in_the_place_of_a_name_is_said_in_our_words() {
+    let said = |line: &str| quell_tc::translation(line).unwrap_or_default();
+    for (line, part) in [
+        (
+            "qdisc fq_codel 8001: root refcnt 2 limit 10240p target 6ms",
+            "write algorithm = \"fq-codel\", target = \"6 ms\", rules",
+        ),
+        (
+            "tc qdisc replace dev eth0 parent 1:1 handle 10: cake bandwidth 2.5mbps",
+            "bandwidth = \"20 Mbit/s\"",
+        ),
+        ("fq-codel target 6ms", "algorithm = \"fq-codel\""),
+        ("tbf rate 18mbit burst 32k latency 50ms", "shaper = { rate = \"18 Mbit/s\", burst = \"32768 B\" }"),
+        ("htb default 10", "htb is a tree of classes"),
+        ("fq_codel target 5mm", "target: \"5mm\" is not a time"),
+        ("pie target 20ms w1 w2", "w1 w2: no word of pie's"),
+        ("red limit 400000", "min is not in the line: 33333 B is what tc computes"),
+    ] {
+        assert!(
+            said(line).starts_with("a line of tc's; ") && said(line).contains(part),
+            "{line}: {}",
+            said(line)
+        );
+    }
+    for line in ["fq_codel", "some thing", "", "\u{0} \u{0}", "FQ CoDel"] {
+        assert_eq!(quell_tc::translation(line), None, "{line:?}");
+    }
+    assert!(said(&format!("pie {}", "x".repeat(1_000_000))).len() < 2_000);
+}
+
+/// What is said to be written is accepted by the algorithms' own reader.
+#[test]
+fn keys_are_read_back() {
+    for (_, qdisc) in quell_tc::QDISCS {
+        let Some(usual) = quell_tc::usual(qdisc, KERNEL) else { continue };
+        let text: String =
+            quell_tc::keys(&usual.aqm).iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        assert_eq!(toml::from_str::<AqmConfig>(&text).unwrap(), usual.aqm, "{text}");
+    }
+}
+
+#[test]
+fn a_bucket_and_a_tree_are_read_back() {
+    let usual = quell_tc::usual("codel", KERNEL).unwrap();
+    let mbit = |x: u64| BitRate::from_bps(x * 1_000_000);
+    let link = Link { rate: Some(mbit(20)), buffer: usual.buffer, ecn: true, mean_packet: Bytes::new(1500) };
+    let bucket = Bucket {
+        rate: mbit(20),
+        burst: Bytes::new(15_000),
+        peak_rate: Some(mbit(100)),
+        mtu: Some(Bytes::new(1_600)),
+        limit: Some(Bytes::new(100_000)),
+    };
+    let written = write_bucket((&usual.aqm, &link), &bucket, "eth0", KERNEL).unwrap();
+    let dump = read(&written.lines.join("\n"), KERNEL);
+    assert_eq!(dump.problems, []);
+    let read_back = links(&dump);
+    assert_eq!(read_back[0].shape, Shape::Bucket(bucket));
+    assert_eq!(read_back[0].queue.as_ref().map(|q| (&q.aqm, q.ecn)), Some((&usual.aqm, true)));
+
+    let queue = Some((usual.aqm.clone(), link));
+    let branch = |name: &str| Branch { name: name.into(), ..Branch::default() };
+    let branches = [
+        Branch { rate: Some(mbit(18)), ..branch("all") },
+        Branch {
+            parent: Some(0),
+            rate: Some(mbit(12)),
+            ceil: Some(mbit(18)),
+            dscps: vec![10],
+            queue: queue.clone(),
+            ..branch("work")
+        },
+        Branch {
+            parent: Some(0),
+            rate: Some(mbit(6)),
+            ceil: Some(mbit(12)),
+            priority: 1,
+            queue,
+            ..branch("guests")
+        },
+    ];
+    let written = write_tree(&branches, mbit(20), "eth0", KERNEL).unwrap();
+    let dump = read(&written.lines.join("\n"), KERNEL);
+    assert!(dump.problems.iter().all(|p| p.word == "filter"), "{:?}", dump.problems);
+    let read_back = links(&dump);
+    let Shape::Classes(leaves) = &read_back[0].shape else { panic!("{:?}", read_back[0].shape) };
+    for (leaf, branch) in leaves.iter().zip(&branches) {
+        assert_eq!(
+            (Some(leaf.class.rate), leaf.class.priority),
+            (branch.rate, branch.priority),
+            "{}",
+            branch.name
+        );
+        assert_eq!(leaf.class.ceil, branch.ceil.or(branch.rate));
+        assert_eq!(leaf.queue.as_ref().map(|q| &q.aqm), branch.queue.as_ref().map(|(aqm, _)| aqm));
+    }
+    assert!(leaves[2].is_default && leaves[1].class.parent.as_deref() == Some(leaves[0].class.id.as_str()));
+    // DSCP 10 in its field, which has two bits more.
+    assert!(
+        written.lines.iter().any(|line| line.contains("match ip dsfield 0x28 0xfc flowid 1:11")),
+        "{written:?}"
+    );
+}
+
+/// tc-cake(8): keywords of layers add to the overhead, and ranges are tc's.
+#[test]
+fn words_of_layers_add_up() {
+    let cake = |line: &str| match meaning(line).aqm {
+        AqmConfig::Cake(params) => params,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(cake("cake pppoe-ptm ether-vlan ether-vlan").overhead.get(), 38);
+    assert_eq!(cake("cake overhead 10 docsis").overhead.get(), 28);
+    assert_eq!(cake("cake docsis overhead 10").overhead.get(), 10);
+    assert_eq!(cake("cake atm ethernet").framing, quell_aqm::cake::Framing::Atm);
+    for line in [
+        "cake overhead 257",
+        "cake mpu -1",
+        "pie alpha 33",
+        "dualpi2 coupling_factor 256",
+        "fq_pie ecn_prob 101",
+    ] {
+        assert!(read(line, KERNEL).problems[0].fatal, "{line}");
+    }
 }

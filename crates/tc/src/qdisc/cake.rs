@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::ack_filter::AckFilter;
 use quell_units::{BitRate, Bytes, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::Kernel;
 use crate::values::{Value, bytes, micros};
 

@@ -5,11 +5,11 @@ use quell_aqm::codel::{Arithmetic, CodelParams, OnEmpty};
 use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules, Marked};
 use quell_units::{Duration, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::Kernel;
 use crate::values::{Value, bytes, micros};
 
-/// The first version whose empty queue forgets that it stood.
+/// The first version whose empty queue forgets that it stood: a change of March 2026 (not verified for stable updates).
 const FORGETS: Kernel = Kernel::new(7, 0);
 
 /// The kernel's steps of time, in nanoseconds (include/net/codel.h: a shift by 10).

@@ -5,7 +5,7 @@ use quell_aqm::dualpi2::{DualPi2Params, Overload, SignalAt, Signals, ThLenAt};
 use quell_aqm::part::dual_queue::Classifier;
 use quell_units::{Bytes, Duration, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::values::{Value, micros};
 
 /// tc's gains are in parts of 2^-8 per second.

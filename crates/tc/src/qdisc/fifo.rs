@@ -4,7 +4,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::drop_tail::{Drop, DropTailParams};
 use quell_units::QueueSize;
 
-use super::{Draft, Link, whole_packets};
+use super::draft::{Draft, Link, whole_packets};
 use crate::values::Value;
 
 /// The qdisc for a buffer of this unit.

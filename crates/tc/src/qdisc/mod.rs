@@ -1,34 +1,25 @@
 //! Each qdisc as an algorithm, and each algorithm as a qdisc.
 
 use quell_aqm::catalog::{self, AqmConfig};
-use quell_units::{BitRate, Bytes, QueueSize};
+use quell_units::QueueSize;
 
 use crate::Kernel;
 use crate::grammar;
 use crate::settings::Settings;
-use crate::values::{Kind, Value};
+use crate::values::Kind;
 
 mod cake;
 mod codel;
+mod draft;
 mod dualpi2;
 mod fifo;
 mod pie;
-pub(crate) mod red;
+mod red;
 mod sfb;
 mod sfq;
 
-/// A link, as far as a line of tc depends on it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
-    /// Its rate, where it is known.
-    pub rate: Option<BitRate>,
-    /// Its buffer.
-    pub buffer: QueueSize,
-    /// Packets that can be marked are.
-    pub ecn: bool,
-    /// The mean size of packets.
-    pub mean_packet: Bytes,
-}
+use draft::Draft;
+pub use draft::Link;
 
 /// An algorithm that Linux has no qdisc for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,16 +40,16 @@ impl core::fmt::Display for NotInLinux {
 
 impl core::error::Error for NotInLinux {}
 
-/// What the words of a qdisc are in a scenario.
+/// The meaning of a qdisc's words in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
     /// The algorithm.
     pub aqm: AqmConfig,
-    /// What may wait.
+    /// The most that may wait.
     pub buffer: QueueSize,
     /// Whether packets are marked.
     pub ecn: bool,
-    /// What cannot be said in a scenario, and what was assumed.
+    /// The words that a scenario cannot say, and assumptions.
     pub notes: Vec<String>,
 }
 
@@ -66,91 +57,6 @@ pub struct Meaning {
 pub(crate) struct Said {
     pub(crate) settings: Settings,
     pub(crate) notes: Vec<String>,
-}
-
-/// A qdisc's settings on their way from or to an algorithm.
-struct Draft {
-    settings: Settings,
-    notes: Vec<String>,
-    kernel: Kernel,
-}
-
-impl Draft {
-    fn note(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        if !self.notes.contains(&text) {
-            self.notes.push(text);
-        }
-    }
-
-    /// The number of packets that the setting says, or 0 where it is missing, which no default is.
-    fn packets(&self, setting: &str) -> QueueSize {
-        QueueSize::Packets(self.settings.count(setting).map_or(0.0, f64::from))
-    }
-
-    /// Sets a limit in packets.
-    fn limit_packets(&mut self, link: &Link, most: u32) {
-        let packets = whole_packets(link);
-        if let QueueSize::Bytes(_) = link.buffer {
-            self.note(format!(
-                "buffer = {}: the limit counts packets, and {packets} of {} are as many bytes",
-                link.buffer, link.mean_packet
-            ));
-        }
-        self.settings.set("limit", Value::Int(i64::from(packets.min(most))));
-    }
-
-    /// Sets a whole number, and notes what rounding lost.
-    fn whole(&mut self, parameter: &str, setting: &'static str, x: f64, range: (i64, i64), unit: &str) {
-        let near = libm::round(x).clamp(range.0 as f64, range.1 as f64);
-        if libm::fabs(near - x) > 1e-9 * x.abs().max(1.0) {
-            self.note(format!(
-                "{parameter}: {setting} counts {unit}, from {} to {}: {near} of them",
-                range.0, range.1
-            ));
-        }
-        self.settings.set(setting, Value::Int(near as i64));
-    }
-
-    /// Notes the parameters that no word says: `said` are those that words say, `kernel` those that the kernel fixes,
-    /// with its value.
-    fn unsaid(&mut self, config: &AqmConfig, said: &[&str], kernel: &[(&str, &str)]) {
-        let changed = config.changed();
-        let docs = catalog::find(config.name()).map_or(Vec::new(), |entry| (entry.params)());
-        let (mut here, mut there, mut nothing) = (Vec::new(), Vec::new(), Vec::new());
-        for doc in docs.iter().filter(|doc| !said.contains(&doc.name)) {
-            let given = changed.iter().find(|(name, _)| *name == doc.name).map(|(_, value)| value);
-            let value = given.unwrap_or(&doc.default);
-            match kernel.iter().find(|(name, _)| *name == doc.name) {
-                Some((_, fixed)) if fixed == value => {}
-                Some((name, fixed)) => {
-                    here.push(format!("{name} = {value}"));
-                    there.push(format!("{name} = {fixed}"));
-                }
-                None => nothing.extend(given.map(|value| format!("{} = {value}", doc.name))),
-            }
-        }
-        let qdisc = self.settings.grammar.name;
-        if !here.is_empty() {
-            self.note(format!(
-                "no word of {qdisc}'s says {}: the kernel has {}",
-                here.join(", "),
-                there.join(", ")
-            ));
-        }
-        if !nothing.is_empty() {
-            self.note(format!(
-                "no word of {qdisc}'s says {}: the kernel has nothing of it",
-                nothing.join(", ")
-            ));
-        }
-    }
-}
-
-/// The buffer in packets, at least one.
-fn whole_packets(link: &Link) -> u32 {
-    let packets = libm::round(link.buffer.in_packets(link.mean_packet)).clamp(1.0, 1e9);
-    packets as u32
 }
 
 /// The settings of an algorithm.
@@ -198,6 +104,11 @@ pub(crate) fn say(config: &AqmConfig, link: &Link, kernel: Kernel) -> Result<Sai
             usual.remove(word.name);
         }
     }
+    // tc computes one of these from the other where one is missing.
+    let pair = ["max", "target"];
+    if qdisc == "sfb" && pair.iter().any(|name| usual.get(name) != draft.settings.get(name)) {
+        pair.iter().for_each(|name| usual.remove(name));
+    }
     let mut written = Settings::of(grammar);
     for word in grammar.words {
         let setting = grammar::Grammar::setting(word);
@@ -208,7 +119,7 @@ pub(crate) fn say(config: &AqmConfig, link: &Link, kernel: Kernel) -> Result<Sai
     Ok(Said { settings: written, notes: draft.notes })
 }
 
-/// What the words of a qdisc are in a scenario: `given` are those of a line, without defaults.
+/// The meaning of a qdisc's words in a scenario: `given` are those of a line, without defaults.
 ///
 /// # Errors
 /// Says what the line lacks.
@@ -261,7 +172,7 @@ pub const QDISCS: &[(&str, &str)] = &[
     ("cake", "cake"),
 ];
 
-/// What a qdisc is where a line has no word but its name; none if Linux does not have it then, or it needs words.
+/// The meaning of a line with no word but the qdisc's name; none if Linux does not have it then, or it needs words.
 pub fn usual(qdisc: &str, kernel: Kernel) -> Option<Meaning> {
     let grammar = grammar::find(qdisc).filter(|grammar| grammar.since <= kernel)?;
     mean(&Settings::of(grammar), kernel).ok()

@@ -5,7 +5,7 @@ use quell_aqm::fq_pie::{FqPieParams, FqPieRules};
 use quell_aqm::pie::{DelayFrom, PieParams, Scheme};
 use quell_units::{Duration, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::values::{Value, bytes, micros};
 
 /// tc's gains are in sixteenths, from 0 to 32 of them (include/net/pie.h).

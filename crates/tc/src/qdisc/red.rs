@@ -6,7 +6,7 @@ use quell_aqm::part::{Forced, Spacing, Weight};
 use quell_aqm::red::RedParams;
 use quell_units::{BitRate, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::settings::Settings;
 use crate::values::Value;
 
@@ -209,10 +209,16 @@ fn mean_average(
             .filter(|burst| *burst > 0.0)
             .unwrap_or_else(|| libm::floor((2.0 * min + max) / (3.0 * per_packet)));
         let Some(n) = wlog(min / per_packet, burst) else {
-            return Err(format!(
-                "burst: {burst} is less than min / avpkt, which tc refuses: give at least {}",
-                libm::ceil(min / per_packet)
-            ));
+            let per_packet = min / per_packet;
+            return Err(match burst < per_packet {
+                true => format!(
+                    "burst: {burst} is less than min / avpkt, which tc refuses: give at least {}",
+                    libm::ceil(per_packet)
+                ),
+                false => {
+                    "min: must be more than avpkt, or tc finds no weight of the average and refuses it".into()
+                }
+            });
         };
         let weight = libm::ldexp(1.0, -n);
         draft.note(format!(

@@ -4,7 +4,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::sfb::SfbParams;
 use quell_units::{Duration, QueueSize};
 
-use super::{Draft, Link};
+use super::draft::{Draft, Link};
 use crate::settings::Settings;
 use crate::values::Value;
 

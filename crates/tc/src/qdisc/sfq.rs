@@ -6,8 +6,8 @@ use quell_aqm::sfq::SfqParams;
 use quell_aqm::sfq_red::SfqRedParams;
 use quell_units::{Bytes, Duration, QueueSize};
 
+use super::draft::{Draft, Link};
 use super::red::{mean_per_flow, say_per_flow};
-use super::{Draft, Link};
 use crate::settings::Settings;
 use crate::values::{Value, bytes};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Counters, Dump, Head, class, queue};
+use super::dump::{Counters, Dump, Head, class, queue};
 use crate::Kernel;
 use crate::grammar::{self, Grammar};
 use crate::values::Kind;

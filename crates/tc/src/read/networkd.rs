@@ -2,7 +2,7 @@
 
 use quell_units::text::cut;
 
-use super::{Class, Dump, Head, class, queue};
+use super::dump::{Class, Dump, Head, class, queue};
 use crate::Kernel;
 
 /// The sections that are read, and the qdisc of each.

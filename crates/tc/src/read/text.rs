@@ -1,6 +1,6 @@
 //! Lines and what `tc show` prints for people.
 
-use super::{Counters, Dump, Head, class, queue};
+use super::dump::{Counters, Dump, Head, class, queue, structure};
 use crate::{Kernel, grammar};
 
 /// A line with what belongs to it, in words.
@@ -93,7 +93,7 @@ fn command(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counters
     let (object, rest) = match words {
         [object @ ("qdisc" | "class" | "filter"), rest @ ..] => (*object, rest),
         // A kind alone, with its options.
-        [kind, ..] if grammar::find(kind).is_some() || super::structure(kind).is_some() => ("qdisc", words),
+        [kind, ..] if grammar::find(kind).is_some() || structure(kind).is_some() => ("qdisc", words),
         [first, ..] if is_kind(first) => ("qdisc", words),
         [first, ..] => return dump.problem(line, first, "not a line of tc's; left out", false),
         [] => return,

@@ -2,7 +2,7 @@
 
 use quell_units::BitRate;
 
-use super::{Dump, Head, queue};
+use super::dump::{Dump, Head, queue};
 use crate::Kernel;
 use crate::values::{Kind, Value};
 

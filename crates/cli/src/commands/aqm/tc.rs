@@ -1,9 +1,13 @@
 //! `quell aqm tc`: lines of Linux's tc, out and in.
 
+mod choice;
 mod read;
+mod scenario;
+
+use choice::{Format, To, without_line};
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_scenario::{Document, Plugins, ScenarioError};
+use quell_scenario::{Document, Plugins};
 use quell_tc::{Kernel, Link, Place, Written, defaults};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize, Time};
 use serde_json::json;
@@ -20,13 +24,14 @@ Examples:
   quell aqm tc pie --at htb --rate 18Mbit/s --layer docsis
   quell aqm tc dualpi2 --kernel 7.2
   quell aqm tc cake --defaults
+  quell aqm tc scenarios/main.toml
   quell aqm tc --read 'qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024'
   tc -s qdisc show | quell aqm tc --read - --to gateway
   quell aqm tc --read /etc/config/sqm
 
 Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
 pub struct Args {
-    /// The algorithm's name.
+    /// The algorithm's name, or a scenario file: the lines of each of its links.
     #[arg(value_name = "NAME", required_unless_present = "read")]
     name: Option<String>,
     /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
@@ -71,27 +76,6 @@ pub struct Args {
     format: Format,
 }
 
-/// The format of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// Lines.
-    #[default]
-    #[value(alias = "toml", alias = "table")]
-    Text,
-    /// JSON.
-    Json,
-}
-
-/// What a line becomes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum To {
-    /// Tables of a scenario.
-    #[default]
-    Scenario,
-    /// A configuration of quell gateway.
-    Gateway,
-}
-
 /// Where a qdisc goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum At {
@@ -112,6 +96,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let given = args.name.as_deref().unwrap_or_default();
     // tc's name is one, too.
     let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
+    if catalog::find(ours).is_none() && (given.ends_with(".toml") || given.contains('/') || given == "-") {
+        device("--dev", &args.dev)?;
+        return scenario::run(given, &args.dev, args.kernel, args.format);
+    }
     if catalog::find(ours).is_none() {
         return Err(unknown_name("algorithm", given, CATALOG.iter().map(|entry| entry.name)));
     }
@@ -164,12 +152,6 @@ fn write(args: &Args, name: &str) -> Result<Written, Failure> {
     quell_tc::write(&config, &link, &place(args)?, args.kernel).map_err(|e| bad_input!("{e}"))
 }
 
-/// An error of a text that nobody has a file of.
-fn without_line(mut error: ScenarioError) -> Failure {
-    (error.line, error.column) = (None, None);
-    error.into()
-}
-
 fn place(args: &Args) -> Result<Place, Failure> {
     device("--dev", &args.dev)?;
     let device = args.dev.clone();
@@ -198,7 +180,7 @@ fn place(args: &Args) -> Result<Place, Failure> {
     })
 }
 
-/// Refuses what is no name of a device, and what a shell would not take for one.
+/// Refuses a name that a device cannot have, or that a shell would not take for one.
 fn device(option: &str, name: &str) -> Result<(), Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':');
     if name.is_empty() || name.len() > 15 || !name.chars().all(plain) || name.starts_with('-') {

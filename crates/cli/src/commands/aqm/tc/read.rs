@@ -6,12 +6,12 @@ use std::path::Path;
 use quell_aqm::catalog::AqmConfig;
 use quell_files::Limit;
 use quell_scenario::{Plugins, Study};
-use quell_tc::{Bucket, Counters, Dump, Kernel, Leaf, Meaning, Shape, Shaped, links};
+use quell_tc::{Bucket, Counters, Dump, Kernel, Leaf, Meaning, Shape, Shaped, keys, links};
 use quell_units::text::one_line;
 use quell_units::{BitRate, QueueSize};
 use serde_json::{Value, json};
 
-use super::{Format, To, without_line};
+use super::choice::{Format, To, without_line};
 use crate::failure::Failure;
 use crate::{json, terminal};
 
@@ -39,7 +39,7 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
     }
     match (format, to) {
         (Format::Json, _) => json::print(&output(&links, &dump))?,
-        (Format::Text, To::Scenario) => terminal::print(&scenario(&links)?)?,
+        (Format::Text, To::Scenario) => terminal::print(&scenario(&links))?,
         (Format::Text, To::Gateway) => terminal::print(&gateway(&links)?)?,
     }
     problems.iter().for_each(|problem| terminal::note(problem));
@@ -72,9 +72,9 @@ fn text(given: &str) -> Result<String, Failure> {
     let name = if given == "-" { "standard input".to_string() } else { quell_files::name(path) };
     let bytes = bytes.map_err(|e| bad_input!("--read: cannot read {name}: {e}"))?;
     if bytes.iter().take(1024).any(|byte| *byte == 0) {
-        return Err(bad_input!("--read: {name} is no text: give what tc prints, or a file of settings"));
+        return Err(bad_input!("--read: {name} is not text: give what tc prints, or a file of settings"));
     }
-    // What is no text further on is named with its line.
+    // Further on, what is not text is named with its line.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -90,24 +90,9 @@ fn notes(link: &Shaped) -> impl Iterator<Item = &str> {
 }
 
 /// An algorithm as a table in one line: its name, and what is not as by default.
-fn inline(config: &AqmConfig) -> Result<String, Failure> {
-    let keys: Vec<String> =
-        keys(config)?.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    Ok(keys.join(", "))
-}
-
-/// An algorithm's name, and its parameters that are not as by default, as TOML.
-fn keys(config: &AqmConfig) -> Result<Vec<(String, String)>, Failure> {
-    let cannot = |e: toml::ser::Error| Failure::cannot("write the parameters", e);
-    let table = toml::Table::try_from(config).map_err(cannot)?;
-    let changed = config.changed();
-    let mut keys = vec![("algorithm".to_string(), format!("\"{}\"", config.name()))];
-    for (name, _) in changed {
-        if let Some(value) = table.get(name) {
-            keys.push((name.to_string(), value.to_string()));
-        }
-    }
-    Ok(keys)
+fn inline(config: &AqmConfig) -> String {
+    let keys: Vec<String> = keys(config).into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    keys.join(", ")
 }
 
 /// A size without the digits that arithmetic leaves.
@@ -116,7 +101,7 @@ fn size(size: QueueSize) -> String {
 }
 
 /// The keys of a link's table.
-fn link_keys(link: &Shaped) -> Result<Vec<(&'static str, String)>, Failure> {
+fn link_keys(link: &Shaped) -> Vec<(&'static str, String)> {
     let mut keys = Vec::new();
     if let Shape::Rate(rate) = &link.shape {
         keys.push(("rate", format!("\"{rate}\"")));
@@ -144,10 +129,10 @@ fn link_keys(link: &Shaped) -> Result<Vec<(&'static str, String)>, Failure> {
             }
             keys.push(("shaper", text + " }"));
         }
-        Shape::Classes(leaves) => keys.push(("classes", classes(leaves)?)),
+        Shape::Classes(leaves) => keys.push(("classes", classes(leaves))),
         _ => {}
     }
-    Ok(keys)
+    keys
 }
 
 /// The name of a class here: letters, digits, - and _.
@@ -162,7 +147,7 @@ fn default_leaf(leaves: &[Leaf]) -> Option<&Leaf> {
 }
 
 /// Classes as a list.
-fn classes(leaves: &[Leaf]) -> Result<String, Failure> {
+fn classes(leaves: &[Leaf]) -> String {
     let default = default_leaf(leaves).map(|leaf| leaf.class.id.as_str());
     let mut text = String::from("[\n");
     for leaf in leaves {
@@ -194,13 +179,12 @@ fn classes(leaves: &[Leaf]) -> Result<String, Failure> {
                 let _ = write!(text, ", match = {{ group = \"{}\" }}", class_name(&class.id));
             }
             if let Some(queue) = &leaf.queue {
-                let _ =
-                    write!(text, ", buffer = {}, aqm = {{ {} }}", size(queue.buffer), inline(&queue.aqm)?);
+                let _ = write!(text, ", buffer = {}, aqm = {{ {} }}", size(queue.buffer), inline(&queue.aqm));
             }
         }
         text.push_str(" },\n");
     }
-    Ok(text + "]")
+    text + "]"
 }
 
 /// The groups of flows that classes ask for.
@@ -212,29 +196,29 @@ fn groups(link: &Shaped) -> Vec<String> {
 }
 
 /// The algorithm of a link; without one it is drop-tail, as below a tbf.
-fn algorithm(link: &Shaped) -> Result<Vec<(String, String)>, Failure> {
+fn algorithm(link: &Shaped) -> Vec<(&'static str, String)> {
     match &link.queue {
         Some(Meaning { aqm, .. }) => keys(aqm),
-        None => Ok(vec![("algorithm".to_string(), "\"drop-tail\"".to_string())]),
+        None => vec![("algorithm", "\"drop-tail\"".to_string())],
     }
 }
 
 /// A link as tables of a scenario.
-fn tables(link: &Shaped) -> Result<String, Failure> {
+fn tables(link: &Shaped) -> String {
     let mut text = String::from("[dumbbell]\n");
-    for (key, value) in link_keys(link)? {
+    for (key, value) in link_keys(link) {
         let _ = writeln!(text, "{key} = {value}");
     }
     text.push_str("\n[[aqm]]\n");
-    for (key, value) in algorithm(link)? {
+    for (key, value) in algorithm(link) {
         let _ = writeln!(text, "{key} = {value}");
     }
-    Ok(text)
+    text
 }
 
 /// Refuses what no scenario can have, with the words of a scenario's check.
 fn check(link: &Shaped) -> Result<(), Failure> {
-    let tables = tables(link)?;
+    let tables = tables(link);
     let has = |key: &str| tables.lines().any(|line| line.starts_with(&format!("{key} = ")));
     let mut needed = String::new();
     for (key, value) in [("rate", "100 Gbit/s"), ("delay", "1 ms"), ("buffer", "1000 packets")] {
@@ -284,7 +268,7 @@ fn counted(counters: &Counters) -> String {
 }
 
 /// Links as tables of scenarios.
-fn scenario(links: &[Shaped]) -> Result<String, Failure> {
+fn scenario(links: &[Shaped]) -> String {
     let mut text = String::new();
     for (i, link) in links.iter().enumerate() {
         if i > 0 {
@@ -294,7 +278,7 @@ fn scenario(links: &[Shaped]) -> Result<String, Failure> {
         if let Some(counters) = &link.counters {
             text.push_str(&counted(counters));
         }
-        text.push_str(&tables(link)?);
+        text.push_str(&tables(link));
     }
     if links.iter().all(|link| !matches!(link.shape, Shape::Rate(_))) {
         terminal::note("give the link a rate and a delay, of which the lines say nothing");
@@ -304,7 +288,7 @@ fn scenario(links: &[Shaped]) -> Result<String, Failure> {
             "filters are not read: each class takes the group of its name; name your groups so, or match dscp",
         );
     }
-    Ok(text)
+    text
 }
 
 /// The rate of a link, CAKE's own too.
@@ -338,7 +322,7 @@ fn gateway(links: &[Shaped]) -> Result<String, Failure> {
     }
     text.push_str("\n[aqm]\n");
     // The gateway shapes, so CAKE need not.
-    for (key, value) in algorithm(of)?.into_iter().filter(|(key, _)| key != "bandwidth") {
+    for (key, value) in algorithm(of).into_iter().filter(|(key, _)| *key != "bandwidth") {
         let _ = writeln!(text, "{key} = {value}");
     }
     if up.and_then(rate).is_none() && down.and_then(rate).is_none() {
