@@ -20,5 +20,6 @@ mod reproduce;
 mod scale;
 mod shells;
 mod survival;
+mod tc;
 mod theory;
 mod traces;
