@@ -1,7 +1,7 @@
 //! Attributes of qdiscs in the kernel's own netlink specification (Documentation/netlink/specs/tc.yaml).
 //!
-//! The sets are those of commit 1701940b1a02, which has no dualpi2 yet; `tc-dualpi2-attrs` are the attributes that iproute2's
-//! q_dualpi2.c sends. Of qdiscs that are told a structure, the set is its fields.
+//! The sets are those of commit 1701940b1a02, which has no dualpi2 yet; `tc-dualpi2-attrs` are the attributes that
+//! iproute2's q_dualpi2.c sends. Of qdiscs that are told a structure, the set is its fields.
 
 /// A set of attributes, and each with its type.
 pub type Set = (&'static str, &'static [(&'static str, &'static str)]);

@@ -1,7 +1,7 @@
 //! What a qdisc has where a line says nothing: named sets with the kernel's version.
 //!
-//! Read from net/sched of Linux, and from iproute2 where tc hands over values of its own (red, choke, sfb). No version from
-//! 6.1 to 7.2 is known to have others than the set with its number says, but not each of them was read (not verified).
+//! Read from net/sched of Linux, and from iproute2 where tc hands over values of its own (red, choke, sfb). No version
+//! from 6.1 to 7.2 is known to have others than the set with its number says, but not each of them was read (not verified).
 //! Sizes are those of a device with an MTU of 1500 bytes and a transmit queue of 1000 packets.
 
 use crate::Kernel;

@@ -1,7 +1,7 @@
 //! Lines of Linux's tc, out and in: there is one grammar of them (`grammar.rs`), for both.
 //!
-//! [`write()`] makes the lines of an algorithm at a place of a device, and says what they cannot say. What a line leaves
-//! out is a named set with the kernel's version ([`defaults`]). Nothing here opens files or talks to a kernel.
+//! [`write()`] makes the lines of an algorithm at a place of a device, and says what they cannot say. What a line
+//! leaves out is a named set with the kernel's version ([`defaults`]). Nothing here opens files or talks to a kernel.
 #![deny(missing_docs)]
 // The same results on every platform: see clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

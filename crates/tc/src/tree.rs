@@ -149,7 +149,8 @@ pub fn write_tree(
             for dscp in &branch.dscps {
                 let field = u32::from(*dscp) << 2;
                 lines.push(format!(
-                    "tc filter add dev {device} parent 1: protocol ip prio {} u32 match ip dsfield 0x{field:02x} 0xfc flowid {}",
+                    "tc filter add dev {device} parent 1: protocol ip prio {} u32 match ip dsfield 0x{field:02x} 0xfc \
+                     flowid {}",
                     n + 1,
                     id(n)
                 ));

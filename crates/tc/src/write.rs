@@ -79,8 +79,8 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
                 format!("ip link set dev {ifb} up"),
                 format!("tc qdisc replace dev {device} handle ffff: ingress"),
                 format!(
-                    "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress redirect dev \
-                     {ifb}"
+                    "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress redirect \
+                     dev {ifb}"
                 ),
             ]);
             match link.rate.filter(|_| !shapes) {
@@ -129,7 +129,8 @@ fn shaped(lines: &mut Vec<String>, notes: &mut Vec<String>, device: &str, layer:
     lines.extend([
         format!("tc qdisc replace dev {device} root handle 1: htb default 10"),
         format!(
-            "tc class replace dev {device} parent 1: classid 1:10 htb rate {rate} ceil {rate} quantum 1514{words}{framing}"
+            "tc class replace dev {device} parent 1: classid 1:10 htb rate {rate} ceil {rate} quantum \
+             1514{words}{framing}"
         ),
         format!("tc qdisc replace dev {device} parent 1:10 handle 10: {leaf}"),
     ]);

@@ -636,3 +636,20 @@ fn words_of_layers_add_up() {
         assert!(read(line, KERNEL).problems[0].fatal, "{line}");
     }
 }
+
+/// Lines that Linux 7.2 and tc 7.3 ran (the reference of Linux's qdiscs): every word is known, and all return.
+#[test]
+fn lines_that_a_kernel_ran_are_read_wholly() {
+    let text = include_str!("data/reference.txt");
+    let mut queues = 0;
+    for line in text.lines() {
+        let dump = read(line, KERNEL);
+        assert_eq!(dump.problems, [], "{line}");
+        assert!(dump.queues.len() + dump.classes.len() == 1, "{line}");
+        if dump.queues.first().is_some_and(|queue| queue.meaning.is_some()) {
+            returns(line);
+            queues += 1;
+        }
+    }
+    assert_eq!(queues, 11);
+}

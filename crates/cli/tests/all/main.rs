@@ -20,6 +20,7 @@ mod reproduce;
 mod scale;
 mod shells;
 mod survival;
+mod tc;
 mod theory;
 mod traces;
 mod tune;

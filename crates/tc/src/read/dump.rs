@@ -250,8 +250,7 @@ pub(crate) fn structure(kind: &str) -> Option<&'static str> {
         "noqueue" => "the device has no queue",
         "ingress" | "clsact" => "keeps no packets; filters below it may redirect to an ifb device, which has a queue",
         "mq" | "mqprio" | "multiq" => "a queue of the device for each processor; the first below it stands for all",
-        "prio" | "pfifo_fast" => "three bands by priority, which is none of a packet here: read as pfifo; classes with priority = \
-            0, 1 and 2 are the same for DSCPs",
+        "prio" | "pfifo_fast" => "bands by priority are not read: write classes with priority = 0, 1 and 2, and match dscp",
         "drr" | "ets" | "qfq" | "hfsc" | "cbq" => "its classes are not read: write classes with quantum or priority",
         "netem" => "a link, not a queue: quell import netem reads it",
         "fq" => "paces senders on this host, which is no queue of a link: leave it out, or take fq_codel",

@@ -16,6 +16,9 @@ use crate::args::assignment;
 use crate::failure::{Failure, unknown_name};
 use crate::{json, table, terminal};
 
+/// The arguments that say what to write, and nothing of what is read.
+const OF_WRITING: [&str; 9] = ["name", "set", "dev", "at", "rate", "layer", "buffer", "ecn", "defaults"];
+
 /// Arguments of `aqm tc`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -36,7 +39,7 @@ pub struct Args {
     name: Option<String>,
     /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
     /// input. Prints the keys of a scenario.
-    #[arg(long, value_name = "LINE", conflicts_with_all = ["name", "set", "dev", "at", "rate", "layer", "buffer", "ecn", "defaults"])]
+    #[arg(long, value_name = "LINE", conflicts_with_all = OF_WRITING)]
     read: Option<String>,
     /// What to make of it.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "read")]
