@@ -105,11 +105,15 @@ impl Quantity {
             let later = scope.starts_with(LANE) || is_size(scope);
             ["all", "data"].contains(scope) || later || classes.iter().any(|c| c == scope)
         };
-        let scopes = self.terms().filter_map(|term| match term {
+        self.scopes().filter(|scope| !known(scope)).last()
+    }
+
+    /// The scopes that it names.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.terms().filter_map(|term| match term {
             Term::Metric(_, scope) => scope.as_deref(),
             Term::Internal(_) => None,
-        });
-        scopes.filter(|scope| !known(scope)).last()
+        })
     }
 
     /// The terms that it consists of.

@@ -3,7 +3,7 @@
 use quell_scenario::{Point, Study, suggest, unknown};
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{SIZE, SIZES};
+use crate::metric::{LANE, SIZE, SIZES};
 use crate::quantity::Quantity;
 use crate::sequential::{Looks, Width, widths};
 use crate::stats::{ERROR, distinct};
@@ -132,11 +132,15 @@ impl Auto {
     }
 }
 
-/// Refuses a figure of a class that no point of a study has.
+/// The most names of lanes that an error lists.
+const MOST_NAMES: usize = 6;
+
+/// Refuses a figure of a class or of a lane that no point of a study has.
 ///
 /// # Errors
-/// Names the classes.
+/// Names the classes, or some of the lanes.
 pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
+    check_lane(figure, study)?;
     let classes = distinct(study.points.iter().flat_map(Point::classes));
     let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
     let sizes = SIZES.map(|(name, _)| format!("{SIZE}{name}"));
@@ -146,6 +150,26 @@ pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
     };
     let (rule, nearest) = unknown(kind, wrong, &known);
     let known = format!("known: {}", known.join(", "));
+    Err(format!("{figure}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
+}
+
+fn check_lane(figure: &Quantity, study: &Study) -> Result<(), String> {
+    let named: Vec<&str> = figure.scopes().filter_map(|scope| scope.strip_prefix(LANE)).collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let lanes = distinct(study.points.iter().flat_map(Point::lanes));
+    let Some(wrong) = named.into_iter().find(|name| !lanes.iter().any(|lane| lane == name)) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = lanes.iter().map(String::as_str).collect();
+    let (rule, nearest) = unknown("lane", wrong, &names);
+    let known = match names.len() {
+        0 => "lanes are classes of traffic, users of a cell and queues of Wi-Fi, and no link here has any"
+            .to_string(),
+        n if n <= MOST_NAMES => format!("known: {}", names.join(", ")),
+        n => format!("known: {} and {} others", names[..MOST_NAMES].join(", "), n - MOST_NAMES),
+    };
     Err(format!("{figure}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
 }
 

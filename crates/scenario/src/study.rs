@@ -205,6 +205,11 @@ impl Point {
         plan::observed_links(self.loaded())
     }
 
+    /// The names of the lanes of these links: classes of traffic, users of a cell, and queues of Wi-Fi.
+    pub fn lanes(&self) -> Vec<String> {
+        plan::observed_lanes(self.loaded())
+    }
+
     /// Everything that a replication of algorithm number `aqm` depends on beside its seed; `None` if an algorithm from
     /// outside the catalog takes part, whose code is not known.
     pub fn identity(&self, aqm: usize) -> Option<Identity> {

@@ -63,14 +63,9 @@ impl Rule {
             && self.hosts.is_none()
     }
 
-    /// Says whether it takes some packets of a group.
-    pub(super) fn takes_some_of(&self, group: u16) -> bool {
-        self.groups.as_ref().is_none_or(|groups| groups.contains(&group))
-    }
-
-    /// The first leaf to which it leads.
-    pub(super) fn first_leaf(&self) -> Option<u8> {
-        self.leaves.first().copied()
+    /// The last host that it names, from 1; 0 if it names none.
+    pub(super) fn last_host(&self) -> u32 {
+        self.hosts.iter().flatten().max().copied().unwrap_or(0)
     }
 
     /// The leaf of a packet, if the rule takes it: its group, its host within that, from 0, and its DSCP.
@@ -410,8 +405,8 @@ pub(super) struct Comer {
 /// Notes on classes, which are written at `at`, that no packet of `comers` meets.
 pub(super) fn unmet(classes: &Classes, comers: &[Comer], at: &Path) -> Vec<String> {
     // As many hosts as there are leaves, or as matches name.
-    let named = classes.rules.iter().flat_map(|rule| rule.hosts.iter().flatten()).max();
-    let most = named.copied().unwrap_or(0).max(MOST_LEAVES as u32);
+    let named = classes.rules.iter().map(Rule::last_host).max();
+    let most = named.unwrap_or(0).max(MOST_LEAVES as u32);
     let mut met = vec![false; classes.leaves.len()];
     for Comer { group, hosts, dscp } in comers {
         let dscps = dscp.map_or(0..64, |dscp| dscp..dscp + 1);

@@ -66,6 +66,15 @@ impl LinkPlan {
         leaves.or(self.wifi.as_ref().map(|wifi| wifi.lanes.len())).unwrap_or(0)
     }
 
+    /// Their names.
+    pub(super) fn lane_names(&self) -> Vec<String> {
+        if let Some(wifi) = &self.wifi {
+            return wifi.lanes.iter().map(|lane| lane.name.clone()).collect();
+        }
+        let leaves = self.classes.as_ref().and_then(|(classes, _)| classes.plan.leaves().ok());
+        leaves.unwrap_or_default().into_iter().map(str::to_string).collect()
+    }
+
     /// The shortest delay that it ever has.
     pub(super) fn least_delay(&self) -> Duration {
         let drawn = self.drawn.as_ref().map(|d| d.between[0]);

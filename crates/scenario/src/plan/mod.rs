@@ -297,8 +297,8 @@ fn of_service(groups: &[Group], frame: &Frame) -> Vec<String> {
             link.shaper.filter(|shaper| shaper.rate.rate >= fastest && shaper.limit.is_none())
         {
             all.push(format!(
-                "{}: {way}shaper.rate = {} has no effect because {way}rate is not higher ({fastest}); lower it, or leave \
-                 the shaper out",
+                "{}: {way}shaper.rate = {} has no effect because {way}rate is not higher ({fastest}); lower \
+                 {way}shaper.rate, or leave the shaper out",
                 link.name, shaper.rate.rate
             ));
         }
@@ -306,13 +306,17 @@ fn of_service(groups: &[Group], frame: &Frame) -> Vec<String> {
             let comes = |routes: &[Route]| {
                 routes.iter().any(|route| route.there.contains(&id) || route.back.contains(&id))
             };
-            let groups = (0..).zip(&frame.routes).filter(|(_, routes)| comes(routes));
-            all.extend(wifi.unmet(&groups.map(|(group, _)| group).collect::<Vec<_>>()));
+            let comers = (0..).zip(groups.iter().zip(&frame.routes));
+            let comers = comers.filter(|(_, (_, routes))| comes(routes));
+            let comers: Vec<Comer> =
+                comers.map(|(group, (g, routes))| g.comer(group, routes.len())).collect();
+            all.extend(wifi.unmet(&comers));
         }
         let Some((classes, at)) = &link.classes else { continue };
         if link.cell.as_ref().is_some_and(|cell| !cell.follows) {
             all.push(format!(
-                "{}: {way}rate has no effect because all users of the cell have rates of their own; leave one out",
+                "{}: {way}rate has no effect because all users of the cell have rates of their own; leave out the rate \
+                 of the link, or that of a user",
                 link.name
             ));
         }
@@ -476,6 +480,12 @@ pub(crate) fn observed_links(s: Loaded<'_>) -> Vec<String> {
     Frame::of(s)
         .map(|f| f.links.iter().filter(|l| l.observe).map(|l| l.name.clone()).collect())
         .unwrap_or_default()
+}
+
+/// The names of the lanes of observed links.
+pub(crate) fn observed_lanes(s: Loaded<'_>) -> Vec<String> {
+    let links = Frame::of(s).map(|frame| frame.links).unwrap_or_default();
+    links.iter().filter(|link| link.observe).flat_map(LinkPlan::lane_names).collect()
 }
 
 /// The leaves of observed links.

@@ -4,7 +4,7 @@ use quell_queue::{self as queue, AccessPoint, Aggregation, Channel, Refused};
 use quell_sim::network::{App, AtStation, FlowSpec, Traffic};
 use quell_units::{BitRate, Duration, QueueSize};
 
-use super::classes::{Rule, matching};
+use super::classes::{Comer, Rule, matching};
 use super::packets::{check_buffer, check_rate};
 use crate::error::{Problem, require};
 use crate::format::{AqmChoice, BackAqm, Scenario, Wifi, WifiQueues, WifiStandard, WifiStation, WifiUplink};
@@ -302,14 +302,32 @@ impl WifiPlan {
         if is_there { Ok(()) } else { Err(Problem::new(at.clone(), rule).with_value("")) }
     }
 
-    /// Notes on stations at which no flow of `groups` ends.
-    pub(super) fn unmet(&self, groups: &[u16]) -> Vec<String> {
-        let note = |rule: &Rule| {
-            let station = &self.channel.stations[usize::from(rule.first_leaf()?)].name;
-            let used = groups.iter().any(|group| rule.takes_some_of(*group));
-            (!used && rule.at.is_some())
-                .then(|| format!("{}: no flow ends at station {station}, so it only listens", self.at))
-        };
-        self.rules.iter().filter_map(note).collect()
+    /// A note on stations at which no flow of `comers` ends.
+    pub(super) fn unmet(&self, comers: &[Comer]) -> Option<String> {
+        let mut met = vec![false; self.channel.stations.len()];
+        // As many hosts as there are stations, or as matches name.
+        let named = self.rules.iter().map(Rule::last_host).max();
+        let most = named.unwrap_or(0).max(queue::MOST_STATIONS as u32);
+        for Comer { group, hosts, .. } in comers {
+            for host in 0..(*hosts).min(most) {
+                let station = self.rules.iter().find_map(|rule| rule.leaf(*group, host, 0));
+                if let Some(met) = station.and_then(|station| met.get_mut(usize::from(station))) {
+                    *met = true;
+                }
+            }
+        }
+        let all: Vec<&str> = self.channel.stations.iter().map(|station| station.name.as_str()).collect();
+        let without: Vec<&str> =
+            all.iter().zip(&met).filter(|(_, met)| !**met).map(|(name, _)| *name).collect();
+        let (first, count) = (without.first()?, without.len());
+        Some(match count {
+            1 => format!("{}: no flow ends at station {first}, so it stays silent", self.at),
+            _ => format!(
+                "{}: no flow ends at {count} of the {} stations, such as {first}, so they stay silent; give groups more \
+                 flows or hosts, or lower repeat",
+                self.at,
+                all.len()
+            ),
+        })
     }
 }

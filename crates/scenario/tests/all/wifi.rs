@@ -463,7 +463,7 @@ to = "server"
 rate = "1 Gbit/s"
 delay = "1 ms"
 "#;
-    let wanted = "graph.links[0].wifi: no flow ends at station a, so it only listens";
+    let wanted = "graph.links[0].wifi: no flow ends at station a, so it stays silent";
     let found = notes(&[of_text(text)]);
     assert!(found.iter().any(|note| note == wanted), "{found:?}");
     for form in forms() {
