@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-CRATES = "units aqm queue tcp names sim traces scenario presets metrics theory analysis view web".split()
+CRATES = "units aqm queue tc tcp names sim traces scenario presets metrics theory analysis view web".split()
 LINTS = ("clippy::cast_possible_truncation", "clippy::cast_possible_wrap")
 # What cargo runs in place of the compiler: clippy with these lints alone. It also asks the compiler who it is.
 DRIVER = f"""\

@@ -45,8 +45,6 @@ pub mod integer;
 pub mod params;
 pub mod part;
 mod rng;
-#[cfg(feature = "catalog")]
-pub mod tc;
 
 #[cfg(feature = "catalog")]
 pub use catalog::algorithms::*;

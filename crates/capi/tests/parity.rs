@@ -228,7 +228,7 @@ fn a_configuration_that_breaks_a_rule_is_refused_in_words() {
         (
             "codel",
             "fq_codel target 5ms",
-            "aqm.algorithm = \"fq_codel target 5ms\": a line of tc's; write algorithm = \"fq-codel\", target = \"5 ms\", and in the link's table ecn = true; ",
+            "aqm.algorithm = \"fq_codel target 5ms\": a line of tc's; write algorithm = \"fq-codel\", rules = \"linux\", arithmetic = \"linux\", and in the link's table buffer = \"10240 packets\", ecn = true; ",
         ),
         ("{\"algorithm\": \"codel\"}", "7", "aqm = 7: must be a table with the name of an algorithm"),
         ("\"algorithm\": \"codel\"", "", "aqm.algorithm: is missing: a name, such as \"codel\""),

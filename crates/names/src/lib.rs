@@ -3,11 +3,9 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod likeness;
-mod tc_line;
 
 pub use likeness::nearest;
 use likeness::{WELL_KNOWN, plain};
-use quell_aqm::tc;
 use quell_tcp::catalog;
 
 /// Algorithms that govern senders and no queue, as a user may write them, beside what the catalog of senders has.
@@ -118,7 +116,7 @@ fn either(names: &[&str]) -> String {
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
     if kind.starts_with("algorithm")
         && !names.iter().any(|name| plain(name) == plain(wrong))
-        && let Some(rule) = tc_line::translate(wrong, names)
+        && let Some(rule) = quell_tc::translation(wrong)
     {
         return (rule, None);
     }
@@ -147,8 +145,8 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         }
     }
     if kind == "key"
-        && tc::is_algorithm(names)
-        && let Some(answer) = tc::answer(wrong, names)
+        && quell_tc::is_algorithm(names)
+        && let Some(answer) = quell_tc::answer(wrong, names)
     {
         return (answer.to_string(), None);
     }
@@ -498,146 +496,14 @@ mod tests {
     fn a_line_of_tc_is_said_in_our_words() {
         let names = ["codel", "fq-codel", "pie", "drop-tail"];
         let rule = |line| unknown("algorithm", line, &names).0;
+        let so = "what the line does not say is as tc and Linux 7.2 have it";
         assert_eq!(
-            rule("fq_codel target 5ms quantum 300 flows 64 limit 1000 noecn"),
-            "a line of tc's; write algorithm = \"fq-codel\", target = \"5 ms\", quantum = \"300 B\", flows = 64, and in \
-             the link's table buffer = \"1000 packets\", ecn = false"
+            rule("fq_codel target 6ms quantum 300 flows 64 limit 1000 noecn"),
+            format!(
+                "a line of tc's; write algorithm = \"fq-codel\", flows = 64, quantum = \"300 B\", target = \"6 ms\", rules = \
+                 \"linux\", arithmetic = \"linux\", and in the link's table buffer = \"1000 packets\"; {so}"
+            )
         );
-        assert_eq!(
-            rule("pie tupdate 16ms bytemode"),
-            "a line of tc's; write algorithm = \"pie\", update_interval = \"16 ms\"; bytemode: a packet's \
-             size does not change its probability here, as with nobytemode"
-        );
-        assert_eq!(
-            rule("pfifo limit 50"),
-            "a line of tc's; write algorithm = \"drop-tail\", and in the link's table buffer = \"50 packets\""
-        );
-        let names = ["cake", "dualpi2", "red", "choke", "sfb", "sfq", "pie", "fq-codel"];
-        let rule = |line: &str| unknown("algorithm", line, &names).0;
-        let dualpi2 = "update_interval = \"16 ms\", alpha = 0.16015625, beta = 3.19921875, ";
-        let of_kernel = "th_len = 0, th_len_at = \"enqueue\", ";
-        let rest =
-            "signals = \"random\", min_backlog = \"4542 B\", limit = \"3600 s\", and in the link's table ";
-        let unsaid = "of these the line does not say";
-        let so = "so tc and the kernel have it";
-        let weight = |burst: u32, min: u32| {
-            format!("weight: tc's from a burst of {burst} packets, a min of {min}.0 of them")
-        };
-        for (line, want) in [
-            (
-                "cake bandwidth 20mbit besteffort dual-srchost nat docsis rtt 30ms",
-                format!(
-                    "cake\", bandwidth = \"20 Mbit/s\", diffserv = \"besteffort\", isolation = \"dual-srchost\", overhead = \
-                     \"18 B\", mpu = \"64 B\", framing = \"noatm\", rtt = \"30 ms\", and in the link's table ecn = true; nat: \
-                     hosts are those before their addresses are translated here, as with nat: leave it out; {unsaid} ecn: {so}"
-                ),
-            ),
-            // Its mbps are bytes.
-            (
-                "tc qdisc replace dev eth0 parent 1:1 handle 10: cake bandwidth 2.5mbps",
-                format!("cake\", bandwidth = \"20 Mbit/s\", and in the link's table ecn = true; {unsaid} ecn: {so}"),
-            ),
-            (
-                "qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms \
-                 memory_limit 32Mb ecn drop_batch 64",
-                "fq-codel\", flows = 1024, quantum = \"1514 B\", target = \"5 ms\", interval = \"100 ms\", memory_limit = \
-                 \"32 MiB\", drop_batch = 64, and in the link's table buffer = \"10240 packets\", ecn = true"
-                    .to_string(),
-            ),
-            (
-                "dualpi2 limit 10000 memlimit 1mb step_thresh 2ms coupling_factor 3 classic_protection 20% drop_enqueue foo",
-                format!(
-                    "dualpi2\", min_th = \"2 ms\", range = \"0 s\", k = 3, c_weight = 0.2, signal_at = \"enqueue\", {dualpi2}\
-                     {of_kernel}{rest}buffer = \"10000 packets\", ecn = true; a buffer has one size here, in packets or in bytes: \
-                     buffer = \"1 MiB\" is left out; {unsaid} update_interval, alpha, beta, th_len, th_len_at, signals, \
-                     min_backlog, limit, ecn: {so}; for \"foo\" see `quell aqm describe dualpi2`"
-                ),
-            ),
-            // As tc prints it: target=5ms tupdate=5ms alpha=0.555556 beta=10, which follow here too.
-            (
-                "dualpi2 max_rtt 30ms alpha 0.1",
-                format!(
-                    "dualpi2\", target = \"5 ms\", rtt_max = \"30 ms\", min_th = \"1 ms\", range = \"0 s\", {of_kernel}c_weight = \
-                     0.1, {rest}ecn = true; alpha: tc ignores it if max_rtt or typical_rtt is given; {unsaid} min_th, range, \
-                     th_len, th_len_at, c_weight, signals, min_backlog, limit, ecn: {so}"
-                ),
-            ),
-            (
-                "dualpi2 typical_rtt 20ms",
-                format!(
-                    "dualpi2\", target = \"20 ms\", rtt_max = \"120 ms\", min_th = \"1 ms\", range = \"0 s\", {of_kernel}c_weight \
-                     = 0.1, {rest}ecn = true; {unsaid} min_th, range, th_len, th_len_at, c_weight, signals, min_backlog, \
-                     limit, ecn: {so}"
-                ),
-            ),
-            (
-                "red limit 400000 min 30000 max 90000 probability 0.02 avpkt 1000 ecn",
-                format!(
-                    "red\", min_th = \"30000 B\", max_th = \"90000 B\", max_p = 0.02, weight = 0.03125, forced = \"mark\", gentle \
-                     = false, min_backlog = 0, spacing = \"one-draw\", and in the link's table buffer = \"400000 B\", ecn = true; {}; {unsaid} gentle, \
-                     min_backlog, spacing: {so}",
-                    weight(50, 30)
-                ),
-            ),
-            (
-                "red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn harddrop",
-                format!(
-                    "red\", min_th = \"30 KiB\", max_th = \"90 KiB\", weight = 0.03125, forced = \"drop\", max_p = 0.02, gentle \
-                     = false, min_backlog = 0, spacing = \"one-draw\", and in the link's table buffer = \"400 KiB\", ecn = true; weight: tc's from a burst of \
-                     55 packets, a min of 30.7 of them; {unsaid} max_p, gentle, min_backlog, spacing: {so}"
-                ),
-            ),
-            (
-                "red limit 400000 avpkt 1500 burst 2",
-                format!(
-                    "red\", min_th = \"33333 B\", max_th = \"100000 B\", max_p = 0.02, gentle = false, min_backlog = 0, spacing = \"one-draw\", and in the \
-                     link's table buffer = \"400000 B\"; min is not in the line: 33333 B is what tc computes; max is not in the \
-                     line: 100000 B is what tc computes; burst: 2 is less than min / avpkt, which tc refuses: give at least 24; \
-                     {unsaid} max_p, gentle, min_backlog, spacing: {so}"
-                ),
-            ),
-            // Its thresholds are in packets.
-            (
-                "choke limit 1000 min 30 max 90 bandwidth 10mbit ecn",
-                format!(
-                    "choke\", min_th = \"30 packets\", max_th = \"90 packets\", weight = 0.03125, forced = \"mark\", max_p = \
-                     0.02, min_backlog = 0, spacing = \"one-draw\", and in the link's table buffer = \"1000 packets\", ecn = true; {}; {unsaid} max_p, min_backlog, spacing: {so}",
-                    weight(50, 30)
-                ),
-            ),
-            (
-                "sfb rehash 600000 db 60000 target 20",
-                "sfb\", rehash_interval = \"600000 ms\", warmup = \"60000 ms\", bin_size = 20".to_string(),
-            ),
-            (
-                "sfq perturb 10 quantum 1514 divisor 1024",
-                "sfq\", perturb = \"10 s\", quantum = \"1514 B\", flows = 1024".to_string(),
-            ),
-            // Its flows are those that may be active.
-            (
-                "sfq limit 100 flows 64 divisor 512",
-                "sfq\", active = 64, flows = 512, and in the link's table buffer = \"100 packets\"".to_string(),
-            ),
-            (
-                "pie target 15000 alpha 2 beta 20",
-                "pie\", target = \"15000 us\", alpha = 0.125, beta = 1.25".to_string(),
-            ),
-            (
-                "pie target 15ms limit 100 target 20ms limit 200",
-                "pie\", target = \"20 ms\", and in the link's table buffer = \"200 packets\"; target comes 2 times, and the \
-                 last one counts; limit comes 2 times, and the last one counts"
-                    .to_string(),
-            ),
-        ] {
-            assert_eq!(rule(line), format!("a line of tc's; write algorithm = \"{want}"), "{line}");
-        }
-        // No word vanishes, however many there are.
-        let many = |n: usize| (0..n).map(|i| format!(" w{i}")).collect::<String>();
-        let said = rule(&format!("pie{} target 20ms", many(40)));
-        assert!(said.contains("target = \"20 ms\"") && said.contains(" w39\" see"), "{said}");
-        assert!(rule(&format!("pie{}", many(300))).ends_with("; 45 more words were not read"));
-        let names = ["codel", "fq-codel", "pie", "drop-tail"];
-        let rule = |line| unknown("algorithm", line, &names).0;
         // A name of two words, and what is neither.
         assert_eq!(unknown("algorithm", "FQ CoDel", &names).1.as_deref(), Some("fq-codel"));
         assert_eq!(rule("some thing"), "unknown algorithm");

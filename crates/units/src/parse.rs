@@ -183,7 +183,8 @@ fn of_packets(s: &str) -> Option<&str> {
 
 /// A rate per second without its sign, `40 Mbps`: the number, and our unit if these are bits.
 fn of_bps(s: &str) -> Option<(f64, &'static str)> {
-    let units = [("bps", "bit/s"), ("kbps", "kbit/s"), ("mbps", "Mbit/s"), ("gbps", "Gbit/s")];
+    let units =
+        [("bps", "bit/s"), ("kbps", "kbit/s"), ("mbps", "Mbit/s"), ("gbps", "Gbit/s"), ("tbps", "Tbit/s")];
     told(s, &units, str::eq_ignore_ascii_case)
 }
 
@@ -318,6 +319,7 @@ mod tests {
             ("200kbps", "200 kbit/s", "1600 kbit/s"),
             ("40 Mbps", "40 Mbit/s", "320 Mbit/s"),
             ("1.5gbps", "1.5 Gbit/s", "12 Gbit/s"),
+            ("2 Tbps", "2 Tbit/s", "16 Tbit/s"),
             ("9600 bps", "9600 bit/s", "76800 bit/s"),
         ] {
             let want =

@@ -4,6 +4,8 @@ use quell_aqm::catalog::{self, CATALOG, Entry, Label};
 use quell_aqm::params::ParamDoc;
 use serde_json::{Value, json};
 
+mod tc;
+
 use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
 use crate::{json, table, terminal};
@@ -20,6 +22,8 @@ pub enum Command {
         #[command(flatten)]
         format: FormatArgs,
     },
+    /// Write the lines of Linux's tc for an algorithm.
+    Tc(tc::Args),
 }
 
 /// Lists the algorithms, or describes one.
@@ -27,6 +31,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::List(args) => list(args.format),
         Command::Describe { name, format } => describe(name, format.format),
+        Command::Tc(args) => tc::run(args),
     }
 }
 

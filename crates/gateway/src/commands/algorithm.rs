@@ -149,9 +149,9 @@ mod tests {
         let text = said("pei", &[]);
         assert!(text.starts_with("--aqm: \"pei\" is not an algorithm; did you mean \"pie\"?"), "{text}");
         let text = said("fq_codel target 5ms limit 300", &[]);
-        let ours = "--aqm: \"fq_codel target 5ms limit 300\": a line of tc's; write algorithm = \"fq-codel\", target = \
-                    \"5 ms\", and in the link's table buffer = \"300 packets\", ecn = true; of these the line does not say \
-                    ecn: so tc and the kernel have it, here as --aqm NAME --set KEY=VALUE; known: ";
+        let ours = "--aqm: \"fq_codel target 5ms limit 300\": a line of tc's; write algorithm = \"fq-codel\", rules = \
+                    \"linux\", arithmetic = \"linux\", and in the link's table buffer = \"300 packets\", ecn = true; what the \
+                    line does not say is as tc and Linux 7.2 have it, here as --aqm NAME --set KEY=VALUE; known: ";
         assert!(text.starts_with(ours), "{text}");
         let text = said("codel", &[("interval", "90ms"), ("targt", "5ms")]);
         assert!(text.starts_with("--set targt=5ms: did you mean \"target\"? unknown field"), "{text}");

@@ -1,0 +1,217 @@
+//! `quell aqm tc`: lines of Linux's tc, out and in.
+
+mod choice;
+mod read;
+mod scenario;
+
+use choice::{Format, To, without_line};
+
+use quell_aqm::catalog::{self, CATALOG};
+use quell_scenario::{Document, Plugins};
+use quell_tc::{Kernel, Link, Place, Written, defaults};
+use quell_units::{BitRate, Bytes, LinkLayer, QueueSize, Time};
+use serde_json::json;
+
+use crate::args::assignment;
+use crate::failure::{Failure, unknown_name};
+use crate::{json, table, terminal};
+
+/// Arguments of `aqm tc`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell aqm tc fq-codel --set target=5ms --dev eth0
+  quell aqm tc pie --at htb --rate 18Mbit/s --layer docsis
+  quell aqm tc dualpi2 --kernel 7.2
+  quell aqm tc cake --defaults
+  quell aqm tc scenarios/main.toml
+  quell aqm tc --read 'qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024'
+  tc -s qdisc show | quell aqm tc --read - --to gateway
+  quell aqm tc --read /etc/config/sqm
+
+Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
+pub struct Args {
+    /// The algorithm's name, or a scenario file: the lines of each of its links.
+    #[arg(value_name = "NAME", required_unless_present = "read")]
+    name: Option<String>,
+    /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
+    /// input. Prints the keys of a scenario.
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["name", "set", "dev", "at", "rate", "layer", "buffer", "ecn", "defaults"])]
+    read: Option<String>,
+    /// What to make of it.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "read")]
+    to: To,
+    /// Set a parameter of the algorithm.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// The device.
+    #[arg(long, value_name = "DEVICE", default_value = "eth0")]
+    dev: String,
+    /// Where: the root of the device, an ifb device for what comes in, or a leaf of an htb that shapes to --rate.
+    #[arg(long, value_enum, value_name = "PLACE", default_value_t)]
+    at: At,
+    /// The link's rate.
+    #[arg(long, value_name = "RATE")]
+    rate: Option<BitRate>,
+    /// What a packet takes of the rate under htb, by a word of tc-cake(8), such as docsis or pppoe-llcsnap.
+    #[arg(long, value_name = "WORD")]
+    layer: Option<String>,
+    /// What may wait; default the kernel's.
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<QueueSize>,
+    /// Whether packets are marked; default the kernel's.
+    #[arg(long, value_name = "BOOL")]
+    ecn: Option<bool>,
+    /// The mean size of packets.
+    #[arg(long, value_name = "SIZE", default_value = "1500 B")]
+    packet: Bytes,
+    /// The version of Linux, as uname -r prints it.
+    #[arg(long, value_name = "VERSION", default_value_t)]
+    kernel: Kernel,
+    /// Print what the qdisc has where a line says nothing, version by version.
+    #[arg(long)]
+    defaults: bool,
+    /// Output format; text is TOML where it is of a scenario or a gateway.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    format: Format,
+}
+
+/// Where a qdisc goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum At {
+    /// The root of the device.
+    #[default]
+    Root,
+    /// An ifb device, for what comes in.
+    Ifb,
+    /// A leaf of an htb that shapes.
+    Htb,
+}
+
+/// Writes the lines of an algorithm, or reads some.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(line) = &args.read {
+        return read::run(line, args.to, args.kernel, args.format);
+    }
+    let given = args.name.as_deref().unwrap_or_default();
+    // tc's name is one, too.
+    let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
+    if catalog::find(ours).is_none() && (given.ends_with(".toml") || given.contains('/') || given == "-") {
+        device("--dev", &args.dev)?;
+        return scenario::run(given, &args.dev, args.kernel, args.format);
+    }
+    if catalog::find(ours).is_none() {
+        return Err(unknown_name("algorithm", given, CATALOG.iter().map(|entry| entry.name)));
+    }
+    if args.defaults {
+        return defaults(ours, args.format);
+    }
+    let written = write(args, ours)?;
+    match args.format {
+        Format::Json => json::print(&output(ours, args.kernel, &written)),
+        Format::Text => {
+            terminal::print(&(written.lines.join("\n") + "\n"))?;
+            written.notes.iter().for_each(|note| terminal::note(note));
+            Ok(())
+        }
+    }
+}
+
+/// Lines, for JSON.
+fn output(algorithm: &str, kernel: Kernel, written: &Written) -> serde_json::Value {
+    json!({
+        "algorithm": algorithm,
+        "kernel": kernel.to_string(),
+        "lines": written.lines,
+        "notes": written.notes,
+    })
+}
+
+fn write(args: &Args, name: &str) -> Result<Written, Failure> {
+    let qdisc = quell_tc::QDISCS.iter().find(|(ours, _)| *ours == name).map(|(_, qdisc)| *qdisc);
+    let usual = qdisc.and_then(|qdisc| quell_tc::usual(qdisc, args.kernel));
+    let buffer =
+        args.buffer.or(usual.as_ref().map(|usual| usual.buffer)).unwrap_or(QueueSize::Packets(1000.0));
+    let ecn = args.ecn.or(usual.as_ref().map(|usual| usual.ecn)).unwrap_or(false);
+    // The scenario's own parser reads the parameters, and the checks of a link are its own.
+    let rate = args.rate.unwrap_or(BitRate::from_bps(1_000_000_000));
+    let text = format!(
+        "schema = 1\nduration = \"1 s\"\nflows = [{{ name = \"any\" }}]\naqm = [{{ algorithm = \"{name}\" }}]\n\
+         dumbbell = {{ rate = \"{rate}\", delay = \"1 ms\", buffer = \"{buffer}\" }}\n"
+    );
+    let mut document = Document::parse(&text, "--set")?;
+    for (key, value) in &args.set {
+        document.set_text(&format!("aqm.{name}.{key}"), value).map_err(without_line)?;
+    }
+    let study = document.study(&Plugins::new()).map_err(without_line)?;
+    let at = study.points[0].link_at("bottleneck", Time::ZERO, &Plugins::new()).map_err(without_line)?;
+    let Some((_, config)) = at.algorithms.into_iter().next() else {
+        return Err(bad_input!("{name}: is not of the catalog"));
+    };
+    let link = Link { rate: args.rate, buffer, ecn, mean_packet: args.packet };
+    quell_tc::write(&config, &link, &place(args)?, args.kernel).map_err(|e| bad_input!("{e}"))
+}
+
+fn place(args: &Args) -> Result<Place, Failure> {
+    device("--dev", &args.dev)?;
+    let device = args.dev.clone();
+    if args.layer.is_some() && args.at != At::Htb {
+        return Err(bad_input!("--layer: is for --at htb; cake has overhead, mpu and framing as parameters"));
+    }
+    Ok(match args.at {
+        At::Root => Place::Root { device },
+        // The name of a device has at most 15 letters.
+        At::Ifb => Place::Ifb { ifb: format!("ifb4{device}").chars().take(15).collect(), device },
+        At::Htb => {
+            let rate = args
+                .rate
+                .ok_or_else(|| bad_input!("--at htb: needs the rate that it shapes to: give --rate"))?;
+            let shaped = match &args.layer {
+                None => LinkLayer::plain(rate),
+                Some(word) => LinkLayer::named(word, rate).ok_or_else(|| {
+                    bad_input!(
+                        "--layer: \"{}\" is no layer of tc-cake(8), such as docsis",
+                        quell_units::text::cut(word)
+                    )
+                })?,
+            };
+            Place::Htb { device, shaped }
+        }
+    })
+}
+
+/// Refuses a name that a device cannot have, or that a shell would not take for one.
+fn device(option: &str, name: &str) -> Result<(), Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':');
+    if name.is_empty() || name.len() > 15 || !name.chars().all(plain) || name.starts_with('-') {
+        return Err(bad_input!(
+            "{option}: \"{}\" is no name of a device: at most 15 letters, digits, -, _ and dots",
+            quell_units::text::cut(name)
+        ));
+    }
+    Ok(())
+}
+
+/// Prints what a qdisc has where a line says nothing.
+fn defaults(name: &str, format: Format) -> Result<(), Failure> {
+    let Some((_, qdisc)) = quell_tc::QDISCS.iter().find(|(algorithm, _)| *algorithm == name) else {
+        let known: Vec<&str> = quell_tc::QDISCS.iter().map(|(algorithm, _)| *algorithm).collect();
+        return Err(bad_input!("{name}: Linux has no such qdisc; it has {}", known.join(", ")));
+    };
+    let of = |kernel: Kernel| (kernel, defaults::of_qdisc(qdisc, kernel));
+    let sets: Vec<_> = Kernel::KNOWN.into_iter().map(of).collect();
+    if format == Format::Json {
+        let set = |(kernel, set): &(Kernel, Option<&defaults::Defaults>)| {
+            let words = set.map(|set| set.words);
+            json!({ "kernel": kernel.to_string(), "words": words, "source": set.map(|set| set.source) })
+        };
+        let sets: Vec<_> = sets.iter().map(set).collect();
+        return json::print(&json!({ "algorithm": name, "qdisc": qdisc, "defaults": sets }));
+    }
+    let row = |(kernel, set): &(Kernel, Option<&defaults::Defaults>)| {
+        let (words, source) = set.map_or(("not there", ""), |set| (set.words, set.source));
+        vec![kernel.to_string(), words.to_string(), source.to_string()]
+    };
+    let rows: Vec<Vec<String>> = sets.iter().map(row).collect();
+    terminal::print(&table::text(&["Linux", &format!("defaults of {qdisc}"), "from"], &rows))
+}

@@ -1,0 +1,56 @@
+//! What tc prints and what people type.
+
+use crate::Kernel;
+
+mod dump;
+mod json;
+mod networkd;
+mod text;
+mod uci;
+
+pub(crate) use dump::structure;
+pub use dump::{Bucket, Class, Counters, Dump, Problem, Queue};
+
+/// Reads lines of tc, what `tc qdisc show` and `tc class show` print (with `-s`, `-d`, `-j`), the file of sqm-scripts
+/// (UCI) or a `.network` file of systemd-networkd. What a line leaves out is the kernel's.
+pub fn read(text: &str, kernel: Kernel) -> Dump {
+    let mut dump = Dump::default();
+    let begin = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+    let first = |is: fn(&str) -> bool| {
+        text.lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+            .is_some_and(is)
+    };
+    if let Some(at) = text.find(['\0', '\u{fffd}']) {
+        let line = text[..at].matches('\n').count() + 1;
+        dump.problem(
+            line,
+            &text[at..].chars().take(1).collect::<String>(),
+            "no character of a text; left out",
+            false,
+        );
+    }
+    if first(|line| {
+        line.starts_with('[')
+            && !line.starts_with("[{")
+            && line.len() > 1
+            && line.ends_with(']')
+            && line[1..].starts_with(|c: char| c.is_ascii_alphabetic())
+    }) {
+        networkd::read(&mut dump, text, kernel);
+    } else if begin.starts_with(['[', '{']) {
+        json::read(&mut dump, text, kernel);
+    } else if first(|line| {
+        line.starts_with("config ") || line.starts_with("package ") || line.starts_with("sqm.")
+    }) {
+        uci::read(&mut dump, text, kernel);
+    } else {
+        text::read(&mut dump, text, kernel);
+    }
+    if dump.queues.is_empty() && dump.classes.is_empty() && dump.problems.is_empty() {
+        let says = "no line of tc's is in it; give a line, or what tc qdisc show prints";
+        dump.problem(1, "", says, true);
+    }
+    dump
+}

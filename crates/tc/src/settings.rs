@@ -1,0 +1,199 @@
+//! The settings of a qdisc: from words, and as words.
+
+use quell_units::text::cut;
+use quell_units::{BitRate, Bytes, Duration};
+
+use crate::defaults;
+use crate::grammar::Grammar;
+use crate::values::{Kind, Value, duration};
+use crate::{Kernel, grammar};
+
+/// The settings of a qdisc, each with its value, in the order of its grammar's words.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) grammar: &'static Grammar,
+    values: Vec<(&'static str, Value)>,
+}
+
+/// A word that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) word: String,
+    pub(crate) says: String,
+    /// tc refuses the line because of it; otherwise the word is left out.
+    pub(crate) fatal: bool,
+}
+
+impl Settings {
+    /// None of a qdisc.
+    pub(crate) fn of(grammar: &'static Grammar) -> Self {
+        Settings { grammar, values: Vec::new() }
+    }
+
+    /// Those of a qdisc where a line says nothing; none if the version of Linux has no such qdisc.
+    pub(crate) fn defaults(grammar: &'static Grammar, kernel: Kernel) -> Option<Self> {
+        let mut settings = Settings::of(grammar);
+        let words: Vec<&str> = defaults::of_qdisc(grammar.name, kernel)?.words.split_whitespace().collect();
+        settings.read(&words);
+        Some(settings)
+    }
+
+    /// Reads words behind those that were read before. Of a setting that comes again the last one counts, as for tc.
+    pub(crate) fn read(&mut self, words: &[&str]) -> Vec<Wrong> {
+        let mut wrong = Vec::new();
+        let mut given: Vec<&'static str> = Vec::new();
+        let mut words = words.iter().copied().peekable();
+        while let Some(text) = words.next() {
+            let Some(word) = self.grammar.word(text) else {
+                let value = words.next_if(|next| self.grammar.word(next).is_none());
+                let text = value.map_or(text.to_string(), |value| format!("{text} {value}"));
+                let says = format!(
+                    "no word of {}'s that is known here, and left out; tc of iproute2 7.3 was read",
+                    self.grammar.name
+                );
+                wrong.push(Wrong { word: cut(&text), says, fatal: false });
+                continue;
+            };
+            let setting = Grammar::setting(word);
+            if !matches!(word.kind, Kind::Short(_) | Kind::Layer(..)) {
+                if given.contains(&setting) {
+                    let says = "comes again, and the last one counts, as for tc".to_string();
+                    wrong.push(Wrong { word: word.name.into(), says, fatal: false });
+                }
+                given.push(setting);
+            }
+            match word.kind {
+                Kind::Of(_) => self.set(setting, Value::Choice(word.name)),
+                Kind::Short(stands_for) => {
+                    let words: Vec<&str> = stands_for.split_whitespace().collect();
+                    self.read(&words);
+                }
+                Kind::Layer(framing, overhead, mpu) => {
+                    let before = self.int("overhead").unwrap_or(0);
+                    self.set("overhead", Value::Int(before + overhead));
+                    if !framing.is_empty() {
+                        self.choose(framing);
+                    }
+                    if mpu > 0 {
+                        self.set("mpu", Value::Int(mpu));
+                    }
+                }
+                kind => match words.next() {
+                    None => {
+                        let says = format!("needs {} behind it, and the line ends there", kind.expected());
+                        wrong.push(Wrong { word: word.name.into(), says, fatal: true });
+                    }
+                    Some(text) => match kind.value(text) {
+                        Some(value) => self.set(setting, value),
+                        None => {
+                            let says = format!("\"{}\" is not {}", cut(text), kind.expected());
+                            wrong.push(Wrong { word: word.name.into(), says, fatal: true });
+                        }
+                    },
+                },
+            }
+        }
+        wrong
+    }
+
+    /// Those that are not in `usual`, as a line has them.
+    pub(crate) fn words(&self, usual: &Settings) -> String {
+        let mut text = String::new();
+        for word in self.grammar.words {
+            let setting = Grammar::setting(word);
+            let Some(value) = self.get(setting).filter(|value| usual.get(setting) != Some(*value)) else {
+                continue;
+            };
+            match (word.kind, value) {
+                (Kind::Short(_) | Kind::Layer(..), _) => {}
+                (Kind::Of(_), Value::Choice(name)) if name == word.name => text.push_str(&format!(" {name}")),
+                (Kind::Of(_), _) => {}
+                (kind, value) => text.push_str(&format!(" {} {}", word.name, kind.text(value))),
+            }
+        }
+        text
+    }
+
+    /// Sets one.
+    pub(crate) fn set(&mut self, setting: &'static str, value: Value) {
+        self.remove(setting);
+        self.values.push((setting, value));
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&mut self, setting: &str) {
+        self.values.retain(|(name, _)| *name != setting);
+    }
+
+    /// Sets one to one of its words.
+    pub(crate) fn choose(&mut self, word: &'static str) {
+        if let Some(known) = self.grammar.word(word) {
+            self.set(Grammar::setting(known), Value::Choice(known.name));
+        }
+    }
+
+    /// Sets those of `other`, too.
+    pub(crate) fn overlay(&mut self, other: &Settings) {
+        for (setting, value) in &other.values {
+            self.set(setting, *value);
+        }
+    }
+
+    /// The value of one.
+    pub(crate) fn get(&self, setting: &str) -> Option<Value> {
+        self.values.iter().find(|(name, _)| *name == setting).map(|(_, value)| *value)
+    }
+
+    pub(crate) fn has(&self, setting: &str) -> bool {
+        self.get(setting).is_some()
+    }
+
+    /// Says whether a setting has this word.
+    pub(crate) fn is(&self, word: &str) -> bool {
+        self.values.iter().any(|(_, value)| *value == Value::Choice(grammar_word(self.grammar, word)))
+    }
+
+    pub(crate) fn time(&self, setting: &str) -> Option<Duration> {
+        match self.get(setting)? {
+            Value::Time(us) => Some(duration(us)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn size(&self, setting: &str) -> Option<Bytes> {
+        match self.get(setting)? {
+            Value::Size(bytes) => Some(Bytes::new(bytes)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rate(&self, setting: &str) -> Option<BitRate> {
+        match self.get(setting)? {
+            Value::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn int(&self, setting: &str) -> Option<i64> {
+        match self.get(setting)? {
+            Value::Int(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn count(&self, setting: &str) -> Option<u32> {
+        u32::try_from(self.int(setting)?).ok()
+    }
+
+    pub(crate) fn number(&self, setting: &str) -> Option<f64> {
+        match self.get(setting)? {
+            Value::Number(x) => Some(x),
+            _ => None,
+        }
+    }
+}
+
+/// The same text with the lifetime of the grammar; a word that is none is like no other.
+fn grammar_word(grammar: &'static grammar::Grammar, word: &str) -> &'static str {
+    grammar.word(word).map_or("", |word| word.name)
+}
