@@ -1,7 +1,12 @@
 """Gives lines of tc to Linux kernels that run in QEMU, and looks at what they make of them.
 
     python3 conformance/linux/boot/boot.py              # every line, on every kernel
-    python3 conformance/linux/boot/boot.py --only red   # of the lines those whose name has this in it
+    python3 conformance/linux/boot/boot.py --only red   # those whose name has this in it
+    python3 conformance/linux/boot/boot.py --write      # puts on record what the kernels make of the lines
+
+Each line must be accepted by a kernel that has its queue discipline, and what the kernel then shows must read back as
+the parameters that were given. What it shows is on record in ../accepted.json and ../defaults.json, as a page in
+docs/how-to/tc-kernels.md, and for the tests of readers in crates/tc/tests/data/kernel-*.
 
 Packages come from get.sh. Each kernel boots with a file system in memory that has busybox, the tc of its release, its
 modules and the lines. The guest tries them one by one, each on a fresh device, and sends what tc says over a serial
@@ -13,26 +18,32 @@ from __future__ import annotations
 
 import argparse
 import base64
+import concurrent.futures
 import hashlib
 import io
 import json
 import lzma
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import records
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 KERNELS = ROOT / "target/kernel"
 LINES = HERE.parent / "lines.json"
+CORPUS = ROOT / "crates/tc/tests/data"
+PROGRAM = "conformance/linux/boot/boot.py"
 GET = "conformance/linux/boot/get.sh"
 QEMU = "qemu-system-x86_64"
 # What a guest may take, on a machine that has much else to do.
@@ -42,6 +53,8 @@ SUFFIX = ".ko.xz"
 MODULES = re.compile(r"sch_.*|cls_(matchall|u32)|act_mirred|ifb|veth")
 PROGRAMS = ("usr/sbin/tc", "usr/bin/ip")
 LINK = 0o120777
+# How cases are called that show defaults.
+DEFAULT = "-default"
 # What a guest sends of each case, beside its exit status.
 SENT = ("stderr", "text", "json")
 
@@ -52,20 +65,44 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """Lines to try on one device, and what must be seen then."""
+    """What lines.json says to try on a device, and what must be seen then."""
 
     name: str
     qdisc: str
-    lines: list[str]
-    # Words that `tc qdisc show` must have.
+    # Lines, or what `quell aqm tc` is given to print them.
+    lines: list[str] = field(default_factory=list)
+    quell: list[str] = field(default_factory=list)
+    # Words that `tc -s -d qdisc show` must have.
     shows: list[str] = field(default_factory=list)
+    # Why what the kernel shows is not read back.
+    unread: str = ""
     # With --write packets are sent through the device, and what tc shows then is kept for the tests of its readers.
     keep: bool = False
+
+    def of(self, kernel: Kernel, quell: list[str]) -> Case | None:
+        """The case with the lines for a kernel; nothing if Quell says that it has no such queue discipline."""
+        if not self.quell:
+            return self
+        said = asked(quell, [*self.quell, "--dev", "eth0", "--kernel", kernel.version])
+        if said is None and not kernel.has(self.qdisc):
+            return None
+        if said is None:
+            raise Failed(
+                f"{self.name}: quell aqm tc {shlex.join(self.quell)} prints no lines for Linux {kernel.version}"
+            )
+        return replace(self, lines=said["lines"])
 
     def script(self) -> str:
         """The lines as a program of a shell that says which of them fails."""
         wrong = '{ echo "line %d: exit status $?" >&2; exit 1; }'
         return "".join(f"{line} || {wrong % i}\n" for i, line in enumerate(self.lines, 1))
+
+
+def asked(quell: list[str], words: list[str], text: str | None = None) -> dict[str, Any] | None:
+    """What `quell aqm tc` says of words; nothing if it refuses them."""
+    command = [*quell, "aqm", "tc", *words, "--format", "json"]
+    ran = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return json.loads(ran.stdout) if ran.returncode == 0 else None
 
 
 @dataclass(frozen=True)
@@ -74,9 +111,13 @@ class Seen:
 
     accepted: bool
     stderr: str
-    # `tc -s qdisc show` and `tc -s class show`, and the same with -j.
+    # `tc -s -d qdisc show` and `tc -s -d class show`, and the same with -j.
     text: str
     json: str
+
+    def qdiscs(self) -> str:
+        """What `tc -s -d -j qdisc show` prints."""
+        return json.dumps(json.JSONDecoder().raw_decode(self.json)[0])
 
 
 @dataclass(frozen=True)
@@ -99,6 +140,11 @@ class Kernel:
         return KERNELS / self.name / "root"
 
     @property
+    def version(self) -> str:
+        """The first two numbers of its version."""
+        return ".".join(self.modules.name.split(".")[:2])
+
+    @property
     def modules(self) -> Path:
         return next((self.root / "usr/lib/modules").iterdir())
 
@@ -109,9 +155,11 @@ class Kernel:
 
     def has(self, qdisc: str) -> bool:
         """True if the kernel has a queue discipline, within it or as a module."""
-        module = "sch_fifo" if qdisc in ("pfifo", "bfifo") else f"sch_{qdisc}"
-        known = (path.read_text() for path in self.modules.glob("modules.builtin"))
-        return any(f"/{module}.ko" in text for text in known) or any(self.modules.rglob(module + SUFFIX))
+        # No kernel with queue disciplines is without these.
+        if qdisc in ("pfifo", "bfifo"):
+            return True
+        within = (self.modules / "modules.builtin").read_text()
+        return f"/sch_{qdisc}.ko\n" in within or any(self.modules.rglob(f"sch_{qdisc}{SUFFIX}"))
 
 
 EVERY = [Kernel("6.12"), Kernel("7.x")]
@@ -216,7 +264,19 @@ def boot(kernel: Kernel, cases: list[Case], traffic: bool = False) -> Answer:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "initrd").write_bytes(file_system(kernel, cases, traffic))
-        command = [QEMU, "-accel", "tcg", "-cpu", "qemu64", "-m", "512M", "-no-reboot", "-nodefaults", "-display", "none"]
+        command = [
+            QEMU,
+            "-accel",
+            "tcg",
+            "-cpu",
+            "qemu64",
+            "-m",
+            "512M",
+            "-no-reboot",
+            "-nodefaults",
+            "-display",
+            "none",
+        ]
         command += ["-kernel", str(kernel.image), "-initrd", str(folder / "initrd")]
         command += ["-append", "console=ttyS0 quiet panic=-1 ipv6.disable=1"]
         command += ["-serial", f"file:{folder}/console", "-serial", f"file:{folder}/answer"]
@@ -255,104 +315,151 @@ def unpacked(kernel: Kernel, answer: str, last: str) -> Answer:
             for member in tar
             if (data := tar.extractfile(member))
         }
-    tc = re.findall(r"iproute2-([0-9.]+)", files["tc"])
+    tc = re.sub(r".*iproute2-([0-9.]+).*", r"\1", files["tc"].strip())
     cases = {
         case: Seen(files[f"{case}/status"].strip() == "0", *(files[f"{case}/{what}"] for what in SENT))
         for case in {name.split("/")[0] for name in files if "/" in name}
     }
-    return Answer(files["kernel"].strip(), *tc, cases)
+    return Answer(files["kernel"].strip(), tc, cases)
+
+
+# ---- What must hold. ----
+
+
+def wrong_with(kernel: Kernel, case: Case, seen: Seen, quell: list[str]) -> list[str]:
+    """What a kernel made of a case that it should not have made of it."""
+    if not kernel.has(case.qdisc):
+        return [f"there is no {case.qdisc}, and yet its lines are accepted"] if seen.accepted else []
+    if not seen.accepted:
+        return ["refused: " + "; ".join(seen.stderr.splitlines())]
+    wrong = [f"does not show {words!r}, but:\n{seen.text}" for words in case.shows if words not in seen.text]
+    if case.unread:
+        return wrong
+    given = meaning(quell, kernel, "\n".join(case.lines))
+    wrong += [f"text: {what}" for what in different(given, meaning(quell, kernel, seen.text))]
+    if case.name.endswith(DEFAULT) and (unsaid := usual(quell, kernel, case.qdisc, given.get("algorithm", ""))):
+        wrong += [f"defaults: {what}" for what in different(unsaid, meaning(quell, kernel, seen.text))]
+    # Of JSON the queue disciplines are read, and the rate of a class is not theirs.
+    given.pop("rate", None)
+    return wrong + [f"JSON: {what}" for what in different(given, meaning(quell, kernel, seen.qdiscs()))]
+
+
+def usual(quell: list[str], kernel: Kernel, qdisc: str, algorithm: str) -> dict[str, Any]:
+    """The defaults that Quell has of a queue discipline; nothing if it has none, or tc needs words."""
+    said = asked(quell, [algorithm, "--defaults"]) or {"qdisc": "", "defaults": []}
+    words = [one["words"] for one in said["defaults"] if one["kernel"] == kernel.version and said["qdisc"] == qdisc]
+    return meaning(quell, kernel, f"tc qdisc add dev eth0 root {qdisc} {words[0]}") if words else {}
+
+
+def meaning(quell: list[str], kernel: Kernel, text: str) -> dict[str, Any]:
+    """The parameters that Quell reads of a text of tc's, by their names, and the algorithm."""
+    said = asked(quell, ["--read", "-", "--kernel", kernel.version], text) or {"links": []}
+    found: dict[str, Any] = {}
+    for link in said["links"]:
+        if link["aqm"]:
+            found |= link["aqm"] | {"buffer": link["buffer"], "ecn": link["ecn"]}
+        if link["rate"]:
+            found["rate"] = link["rate"]
+    return found
+
+
+# Units of times and sizes, in seconds and bytes.
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
+# Debian's kernels have 250 jiffies in a second, and PIE's timer runs in them.
+JIFFY_S = 1 / 250
+# DualPI2's gains come in steps, and what it shows of them may be one too low.
+GAINS, GAINS_STEP = ("alpha", "beta"), 1.01 / 256
+# The finest time of CoDel's clock, and the three digits that tc prints.
+CLOCK_S, DIGITS = 1.024e-6, 0.005
+
+
+def different(given: dict[str, Any], shown: dict[str, Any]) -> list[str]:
+    """Parameters that are not the same; what is a number may be rounded as the kernel and tc do."""
+    names = sorted(given.keys() | shown.keys())
+    pairs = [(name, given.get(name, "nothing"), shown.get(name, "nothing")) for name in names]
+    return [
+        f"{name} is {ours}, and the kernel shows {theirs}"
+        for name, ours, theirs in pairs
+        if not same(name, ours, theirs)
+    ]
+
+
+def same(name: str, ours: Any, theirs: Any) -> bool:
+    """Tells whether two values of a parameter are the same but for the kernel's rounding."""
+    a, b = (re.fullmatch(r"(\d[0-9.e+-]*) ?([A-Za-z/]*)", str(value)) for value in (ours, theirs))
+    if not a or not b:
+        return bool(ours == theirs)
+    x, y = (float(value[1]) * UNITS.get(value[2], 1.0) for value in (a, b))
+    if name in GAINS:
+        return abs(x - y) <= GAINS_STEP
+    if a[2] in ("us", "ms", "s"):
+        return abs(x - y) <= max(JIFFY_S if name == "update_interval" else CLOCK_S, DIGITS * x)
+    return abs(x - y) <= DIGITS * x if isinstance(ours, float) or a[2] else x == y
 
 
 # ---- The test. ----
 
 
-def wrong_with(kernel: Kernel, case: Case, seen: Seen) -> list[str]:
-    """What a kernel made of a case that it should not have made of it."""
-    if not kernel.has(case.qdisc):
-        return [f"there is no {case.qdisc}, and yet its lines are accepted"] if seen.accepted else []
-    if not seen.accepted:
-        return ["it is refused: " + "; ".join(seen.stderr.splitlines())]
-    return [f"it does not show {words!r}, but:\n{seen.text}" for words in case.shows if words not in seen.text]
+def attempt(kernel: Kernel, every: list[Case], quell: list[str], traffic: bool) -> tuple[list[Case], Answer, list[str]]:
+    """Boots a kernel and judges what it makes of the cases."""
+    cases = [case for one in every if (case := one.of(kernel, quell))]
+    answer = boot(kernel, cases, traffic)
+    wrong = [(case, fault) for case in cases for fault in wrong_with(kernel, case, answer.cases[case.name], quell)]
+    return cases, answer, [f"Linux {answer.linux}: {case.name}: {fault}" for case, fault in wrong]
 
 
-# ---- What is on record. ----
-
-
-def shown(case: Case, seen: Seen) -> str:
-    """How the kernel shows a case's queue discipline, without its place and its counters."""
-    line = next(line for line in seen.text.splitlines() if line.startswith(f"qdisc {case.qdisc} "))
-    return re.sub(r" direct_packets_stat.*", "", re.sub(r"^qdisc (\S+) .*?(root refcnt \d+|parent \S+)", r"\1", line)).strip()
-
-
-def defaults(answer: Answer, cases: list[Case]) -> dict[str, Any]:
-    """The options of each queue discipline that got no words but those without which tc refuses it."""
-    found = {}
-    for case in cases:
-        if case.name.endswith(DEFAULT) and answer.cases[case.name].accepted:
-            every = [one for dump in json.loads("[" + answer.cases[case.name].json.replace("]\n[", "],[") + "]") for one in dump]
-            options = next(one["options"] for one in every if one.get("kind") == case.qdisc)
-            words = case.lines[0].partition(f" {case.qdisc} ")[2]
-            found[case.qdisc] = {"words": words, "options": {k: v for k, v in options.items() if not k.startswith("direct_")}}
-    return found
-
-
-def records(answers: dict[str, Answer], cases: list[Case]) -> dict[Path, str]:
-    """The files that --write writes, but for the dumps."""
-    accepted = {
-        kernel: {
-            "linux": answer.linux,
-            "tc": answer.tc,
-            "lines": {case.name: shown(case, seen) if (seen := answer.cases[case.name]).accepted else None for case in cases},
+def recorded(answer: Answer, cases: list[Case]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of an answer goes on record: what the kernel made of each line, and its defaults."""
+    tried = [(case, answer.cases[case.name]) for case in cases]
+    versions = {"linux": answer.linux, "tc": answer.tc}
+    lines = {
+        case.name: {
+            "qdisc": case.qdisc,
+            "lines": case.lines,
+            "shown": records.shown(case.qdisc, seen.text) if seen.accepted else None,
         }
-        for kernel, answer in answers.items()
+        for case, seen in tried
     }
-    unsaid = {
-        kernel: {"linux": answer.linux, "tc": answer.tc, "qdiscs": defaults(answer, cases)}
-        for kernel, answer in answers.items()
+    defaults = {
+        case.qdisc: {
+            "words": records.given(case.qdisc, case.lines),
+            "options": records.options(case.qdisc, seen.qdiscs()),
+        }
+        for case, seen in tried
+        if case.name.endswith(DEFAULT) and seen.accepted
     }
-    return {
-        ACCEPTED: json.dumps(accepted, indent=1) + "\n",
-        DEFAULTS: json.dumps(unsaid, indent=1) + "\n",
-        PAGE: page(answers, cases),
-    }
+    return versions | {"lines": lines}, versions | {"qdiscs": defaults}
 
 
-def page(answers: dict[str, Answer], cases: list[Case]) -> str:
-    """The page of the documentation."""
-    first, *others = answers.values()
-    text = PAGE_BEGINS.format(*(version for answer in answers.values() for version in (answer.linux, answer.tc)))
-    rows: dict[str, list[str]] = {}
-    for case in cases:
-        columns = [shown(case, answer.cases[case.name]) if answer.cases[case.name].accepted else "" for answer in answers.values()]
-        cells = [f"`{column.removeprefix(case.qdisc).strip()}`" if column else "refused" for column in columns]
-        if cells[0] == cells[1]:
-            cells[1] = "the same"
-        words = case.lines[-1].partition(f" {case.qdisc} ")[2]
-        given = f"`{words}`" if words else "nothing"
-        rows.setdefault(case.qdisc, []).append(f"| {given} | {place(case)} | {cells[0]} | {cells[1]} |")
-    for qdisc, lines in rows.items():
-        text += f"\n## {qdisc}\n\n| Given | Place | Linux 6.12 shows | Linux 7.x shows |\n| --- | --- | --- | --- |\n"
-        text += "\n".join(lines) + "\n"
-    return text
-
-
-def place(case: Case) -> str:
-    """Where a case has its queue discipline."""
-    if any(" ifb" in line for line in case.lines):
-        return "ifb"
-    return "root" if "root" in case.lines[-1] else "behind htb"
-
-
-def differences(kernel: Kernel, answer: Answer, cases: list[Case]) -> list[str]:
-    """Where a kernel of the version on record does something else now."""
-    accepted, unsaid = (json.loads(path.read_text())[kernel.name] for path in (ACCEPTED, DEFAULTS))
-    if (accepted["linux"].split("+")[0], accepted["tc"]) != (answer.linux.split("+")[0], answer.tc):
-        print(f"kernel: on record is Linux {accepted['linux']} with tc {accepted['tc']}: {WRITE} puts this one there")
+def changed(name: str, now: dict[str, Any], record: Path, part: str, only: bool) -> list[str]:
+    """Where a kernel of a version on record does something else than is on record."""
+    then = json.loads(record.read_text())[name]
+    if (series(then), then["tc"]) != (series(now), now["tc"]):
         return []
-    return []
+    names = sorted(now[part] if only else then[part].keys() | now[part].keys())
+    pairs = [(one, then[part].get(one), now[part].get(one)) for one in names]
+    return [
+        f"Linux {now['linux']}: {record.name}: {one} was {old}, and is {new}" for one, old, new in pairs if old != new
+    ]
 
 
-WRITE = "`conformance/linux/boot/boot.py --write`"
+def series(record: dict[str, Any]) -> list[str]:
+    """The first two numbers of a kernel's version: within them it stays the same but for what is mended."""
+    return str(record["linux"]).split(".")[:2]
+
+
+def keep(name: str, answer: Answer, cases: list[Case]) -> None:
+    """Writes what tc shows as data of the tests of its readers."""
+    folder = CORPUS / f"kernel-{name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for case in cases:
+        seen = answer.cases[case.name]
+        if case.keep and seen.accepted:
+            (folder / f"{case.name}.txt").write_text(seen.text)
+            (folder / f"{case.name}.json").write_text(seen.qdiscs() + "\n")
+
+
 def missing() -> str | None:
     """What the test cannot do without, and is not here."""
     lacks = [] if shutil.which(QEMU) else [QEMU]
@@ -363,7 +470,11 @@ def missing() -> str | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="try the lines whose name has this in it")
+    parser.add_argument("--quell", default="cargo run --quiet --bin quell --", help="the command (cargo run ...)")
+    parser.add_argument("--write", action="store_true", help="put on record what is seen")
     args = parser.parse_args()
+    if args.write and args.only:
+        parser.error("--write puts every line on record: leave --only out")
     if lacks := missing():
         if os.environ.get("QUELL_REQUIRE_QEMU") == "1":
             sys.exit(f"kernel: there is not {lacks} ({GET}), and QUELL_REQUIRE_QEMU asks for it")
@@ -371,21 +482,34 @@ def main() -> None:
         return
     # As for Ctrl-C: what has been started ends with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("kernel: ended by a signal"))
-    cases = [case for case in (Case(**case) for case in json.loads(LINES.read_text())) if args.only in case.name]
-    wrong = []
-    for kernel in EVERY:
-        start = time.monotonic()
-        try:
-            answer = boot(kernel, cases)
-        except Failed as failed:
-            sys.exit(f"kernel: {failed}")
-        seconds = time.monotonic() - start
-        for case in cases:
-            wrong += [f"Linux {answer.linux}: {case.name}: {what}" for what in wrong_with(kernel, case, answer.cases[case.name])]
-        accepted = sum(seen.accepted for seen in answer.cases.values())
-        print(f"kernel: Linux {answer.linux} with tc {answer.tc}: {accepted} of {len(cases)} accepted, {seconds:.0f} s")
+    quell = shlex.split(args.quell)
+    every = [case for case in (Case(**case) for case in json.loads(LINES.read_text())) if args.only in case.name]
+    try:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            tried = list(pool.map(lambda kernel: attempt(kernel, every, quell, args.write), EVERY))
+    except Failed as failed:
+        sys.exit(f"kernel: {failed}")
+    wrong: list[str] = []
+    accepted: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
+    for kernel, (cases, answer, faults) in zip(EVERY, tried, strict=True):
+        wrong += faults
+        accepted[kernel.name], defaults[kernel.name] = recorded(answer, cases)
+        if args.write:
+            keep(kernel.name, answer, cases)
+        else:
+            wrong += changed(kernel.name, accepted[kernel.name], records.ACCEPTED, "lines", bool(args.only))
+            wrong += changed(kernel.name, defaults[kernel.name], records.DEFAULTS, "qdiscs", bool(args.only))
+        count = sum(seen.accepted for seen in answer.cases.values())
+        print(f"kernel: Linux {answer.linux} with tc {answer.tc} accepts {count} of {len(every)} settings")
+    if args.write:
+        records.ACCEPTED.write_text(records.written(accepted))
+        records.DEFAULTS.write_text(records.written(defaults))
+        records.PAGE.write_text(records.page(accepted))
+    elif records.PAGE.read_text() != records.page(json.loads(records.ACCEPTED.read_text())):
+        wrong.append(f"{records.PAGE.name} is not what {records.ACCEPTED.name} says")
     if wrong:
-        sys.exit("kernel: " + "\nkernel: ".join(wrong))
+        sys.exit("kernel: " + "\nkernel: ".join(wrong) + f"\nkernel: `{PROGRAM} --write` puts on record what is seen")
 
 
 if __name__ == "__main__":

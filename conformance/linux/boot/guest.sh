@@ -47,8 +47,8 @@ for case in /cases/*; do
     wait
   fi
   printf 'qdisc show\nclass show dev eth0\n' > shows
-  tc -s -batch shows > text
-  tc -s -j -batch shows > json
+  tc -s -d -batch shows > text
+  tc -s -d -j -batch shows > json
   # On the console, so that one sees where it stopped.
   read -r uptime _ < /proc/uptime
   echo "$uptime $name"
