@@ -79,14 +79,14 @@ pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, router: &Router
 }
 
 /// A direction as routers are told.
-fn side(candidate: &Candidate, way: &Way, aqm: &AqmConfig) -> Side {
+fn side(candidate: &Candidate, way: &Way) -> Side {
     let link = way.shaper(candidate);
     let share = link.rate.bps() as f64 / way.mean.bps().max(1) as f64;
     let of = |rate: BitRate| BitRate::from_bps((rate.bps() as f64 * share) as u64);
     let moves = way.rate.moves() && candidate.shape == Shape::Following;
     Side {
         link,
-        aqm: aqm.clone(),
+        aqm: quell_recommend::of_direction(candidate, way),
         ecn: true,
         buffer: candidate.queue(way),
         range: moves.then(|| Range { least: of(way.rate.least), most: of(way.rate.most) }),
@@ -98,8 +98,8 @@ fn of_platform(request: &Request, plan: &Plan, candidate: &Candidate, platform: 
     let shaped = Shaped {
         wan: wan.to_string(),
         lan: Some(lan.to_string()),
-        down: side(candidate, &plan.down, &candidate.down),
-        up: side(candidate, &plan.up, &candidate.up),
+        down: side(candidate, &plan.down),
+        up: side(candidate, &plan.up),
     };
     let mut notes: Vec<String> = request.cpu_limit.and_then(|limit| platform.beyond(limit, &shaped)).into_iter().collect();
     match quell_router::write(platform, &shaped) {
@@ -145,7 +145,9 @@ fn of_tc(plan: &Plan, candidate: &Candidate) -> Advice {
                 let direction = if is_up { "up" } else { "down" };
                 let text = written.lines.join("\n") + "\n";
                 advice.parts.push(Text { place: format!("{direction}, in a shell of root"), text });
-                for note in written.notes {
+                // CAKE's own limit is the smaller one.
+                let own = |note: &String| !(cake && note.starts_with("buffer = "));
+                for note in written.notes.into_iter().filter(own) {
                     if !advice.notes.contains(&note) {
                         advice.notes.push(note);
                     }

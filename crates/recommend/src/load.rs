@@ -160,11 +160,15 @@ impl Load {
     }
 }
 
-/// What follows from a dumbbell in a load follows from this link.
+/// The rate beyond which a load does not grow: hundreds of flows say as much as thousands, and take less time.
+const GROWS: BitRate = BitRate::from_bps(10_000_000_000);
+
+/// What follows from a dumbbell in a load follows from a host's share of this link.
 fn replace(group: &mut toml::Table, on: &Carrier) {
+    let share = |rate: BitRate| BitRate::from_bps(rate.min(GROWS).bps() / u64::from(on.hosts.max(1))).to_string();
     let words = [
-        ("dumbbell.reverse.rate", on.up.to_string()),
-        ("dumbbell.rate", on.down.to_string()),
+        ("dumbbell.reverse.rate", share(on.up)),
+        ("dumbbell.rate", share(on.down)),
         ("dumbbell.reverse.delay", (on.rtt.least / 2).to_string()),
         ("dumbbell.delay", (on.rtt.least / 2).to_string()),
     ];

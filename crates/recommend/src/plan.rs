@@ -95,6 +95,8 @@ fn modem_time(technology: &Technology) -> Duration {
 
 /// Packets that the smallest buffer of a modem holds.
 const LEAST_MODEM: u64 = 64;
+/// Packets that the largest holds.
+const MOST_MODEM: u64 = 10_000_000;
 
 impl Way {
     fn of(request: &Request, direction: Direction, span: Span<BitRate>, trace: Option<&Course>) -> Way {
@@ -107,7 +109,7 @@ impl Way {
         let span = course.as_ref().map_or(span, Course::span);
         let mean = course.as_ref().map_or(span.least, Course::mean);
         let time = modem_time(technology).as_secs_f64();
-        let modem = (libm::ceil(mean.packets_per_sec(FRAME) * time) as u64).max(LEAST_MODEM);
+        let modem = (libm::ceil(mean.packets_per_sec(FRAME) * time) as u64).clamp(LEAST_MODEM, MOST_MODEM);
         let link = technology.link(mean);
         Way {
             direction,

@@ -59,7 +59,7 @@ fn modem_burst(layer: LinkLayer) -> Bytes {
 pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, String> {
     let (request, technology) = (bed.request, bed.request.technology);
     let fastest = bed.down.rate.most.max(bed.up.rate.most);
-    let lan = fastest.bps().saturating_mul(4).max(1_000_000_000);
+    let lan = fastest.bps().saturating_mul(4).clamp(1_000_000_000, 500_000_000_000);
     let lan = BitRate::from_bps(lan.div_ceil(1_000_000) * 1_000_000);
     let title = format!("{} on {} {} down, {} up{}", candidate.name, technology.title, bed.down.rate, bed.up.rate, bed.but);
     let mut out = format!(
