@@ -221,6 +221,7 @@ docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --lib
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-presets
+	QUELL_UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p quell-router
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test all docs::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test all traces::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-conformance --test vectors

@@ -4,10 +4,10 @@ use quell_aqm::catalog::{AqmConfig, CATALOG};
 
 use crate::platform::Platform;
 
-/// What a router can do.
+/// Abilities of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Can {
-    /// What this platform does.
+    /// Those of this platform.
     Platform(Platform),
     /// These algorithms, as the catalog names them.
     Algorithms(Vec<&'static str>),

@@ -4,7 +4,7 @@ use quell_units::{BitRate, Bytes, Framing, LinkLayer};
 
 use crate::technology::{megabits, step};
 
-/// What a shaper counts of a packet.
+/// Bytes of a packet that a shaper counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     /// The link's own bytes: an overhead, a smallest packet, and framing.
@@ -25,7 +25,7 @@ pub enum Counts {
     },
 }
 
-/// What a shaper is told of a link.
+/// A link as a shaper is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The rate.
@@ -59,7 +59,8 @@ impl Counts {
                 let wanted = overhead + padding - header;
                 let said = wanted.clamp(least, most);
                 let clamped = (said != wanted).then(|| {
-                    format!("an overhead of {wanted} B is beyond what it takes ({least} to {most} B): {said} B are written")
+                    format!("an overhead of {wanted} B is beyond what it takes ({least} to {most} B): {said} B are \
+                             written")
                 });
                 let short = (link.smallest.get() > link.overhead.get() + SHORTEST).then(|| {
                     format!(
@@ -79,8 +80,8 @@ impl Counts {
                     [MEAN, SMALL].iter().all(|packet| counted(*packet) == link.on_wire(*packet).get());
                 let note = (!exact).then(|| {
                     format!(
-                        "the overhead of {} a packet cannot be set: {rate} are right for packets of {MEAN}, and packets of \
-                         {SMALL} alone would put {} on a link of {}",
+                        "the overhead of {} a packet cannot be set: {rate} are right for packets of {MEAN}, and \
+                         packets of {SMALL} alone would put {} on a link of {}",
                         link.overhead,
                         megabits(small),
                         link.rate

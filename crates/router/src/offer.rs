@@ -14,15 +14,15 @@ pub struct Offer {
     pub native: &'static str,
     /// The version that has it.
     pub since: &'static str,
-    /// Whether it is the same algorithm.
+    /// The same algorithm, or one that comes near.
     pub fit: Fit,
-    /// What can be said of its parameters.
+    /// Parameters that can be said.
     pub words: Words,
-    /// What else it cannot say.
+    /// Another limit of it.
     pub note: Option<&'static str>,
 }
 
-/// How near an offer comes to the algorithm.
+/// Distance between an offer and the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// It is the same algorithm.
@@ -31,7 +31,7 @@ pub enum Fit {
     Nearest,
 }
 
-/// What can be said of an algorithm's parameters.
+/// Parameters of an algorithm that can be said.
 #[derive(Clone, Copy, Debug)]
 pub enum Words {
     /// Everything, as in scenarios.
@@ -49,7 +49,7 @@ pub struct Knob {
     pub ours: &'static str,
     /// The name there.
     pub theirs: &'static str,
-    /// How its values are written.
+    /// The form of its values.
     pub unit: Unit,
     /// The least value, in the unit that is written; times in seconds.
     pub least: f64,
@@ -57,7 +57,7 @@ pub struct Knob {
     pub most: f64,
 }
 
-/// How the values of a parameter are written.
+/// Form of a parameter's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Unit {
     /// Times with a unit, in whole microseconds: `5ms`, `500us`.
@@ -96,18 +96,13 @@ const OF_CURVES: &[&str] = &["min_th", "max_th", "max_p", "gentle", "weight", "l
 pub(crate) const OF_THE_LINK: &[&str] = &["bandwidth", "overhead", "mpu", "framing", "layer"];
 
 /// Values that say: as Linux does it.
-const AS_LINUX: &[(&str, &str)] = &[
-    ("rules", "linux"),
-    ("scheme", "linux"),
-    ("arithmetic", "linux"),
-    ("on_empty", "keeps"),
-    ("th_len_at", "enqueue"),
-    ("signals", "random"),
-];
+const AS_LINUX: &[(&str, &str)] =
+    &[("rules", "linux"), ("scheme", "linux"), ("arithmetic", "linux"), ("on_empty", "keeps")];
 
 impl Offer {
-    /// The parameters of a side, as this router writes them, and notes on those that it cannot write.
-    pub(crate) fn settings(&self, side: &Side) -> (Vec<Setting>, Vec<String>) {
+    /// The parameters of a side, as this router writes them, and notes on those that it cannot write. `linux` says that
+    /// the queue is Linux's.
+    pub(crate) fn settings(&self, side: &Side, linux: bool) -> (Vec<Setting>, Vec<String>) {
         let knobs = match self.words {
             Words::These(knobs) => knobs,
             Words::All => return (Vec::new(), Vec::new()),
@@ -132,7 +127,7 @@ impl Offer {
         }
         let said = |name: &str| knobs.iter().any(|knob| knob.ours == name);
         for (name, value) in side.aqm.changed() {
-            let is_linux = AS_LINUX.iter().any(|(field, word)| *field == name && *word == value);
+            let is_linux = linux && AS_LINUX.iter().any(|(field, word)| *field == name && *word == value);
             if !said(name) && !OF_SIMULATIONS.contains(&name) && !OF_THE_LINK.contains(&name) && !is_linux {
                 notes.push(format!("{name} = {value} has no word in {}, which keeps its own", self.native));
             }
@@ -178,7 +173,6 @@ fn values(side: &Side, knobs: &[Knob]) -> Map<String, Value> {
             values.insert("memory_limit".into(), libm::round(least).into());
         }
         None => {
-            // DualPI2's limit is a time, and is not the buffer's.
             let own = values.get("limit").and_then(Value::as_f64).unwrap_or(f64::INFINITY);
             values.insert("limit".into(), own.min(side.packets()).into());
         }
@@ -205,7 +199,7 @@ impl Knob {
                 let grid = self.unit.grid();
                 let said = (libm::round(exact / grid) * grid).clamp(self.least, self.most);
                 let text = self.unit.show(said);
-                // The last digits of a quotient are no difference.
+                // The last digits of a quotient do not count.
                 let differs = (said - exact).abs() > 1e-9 * exact.abs().max(grid);
                 let note = differs.then(|| {
                     let shown = value.as_str().map_or_else(|| exact.to_string(), str::to_string);

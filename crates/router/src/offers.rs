@@ -102,7 +102,7 @@ pub(crate) const OPENWRT: &[Offer] = &[
     same(
         "codel",
         "codel",
-        "OpenWrt 12.09, package kmod-sched",
+        "package kmod-sched",
         &[
             knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
             knob("limit", "uci.limit", Whole, 1.0, U32),
@@ -114,7 +114,7 @@ pub(crate) const OPENWRT: &[Offer] = &[
     same(
         "pie",
         "pie",
-        "OpenWrt 19.07, package kmod-sched-pie",
+        "package kmod-sched-pie",
         &[
             knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
             knob("limit", "uci.limit", Whole, 1.0, U32),
@@ -127,7 +127,7 @@ pub(crate) const OPENWRT: &[Offer] = &[
     same(
         "fq-pie",
         "fq_pie",
-        "OpenWrt 21.02, package kmod-sched-fq-pie",
+        "package kmod-sched-fq-pie",
         &[
             knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
             knob("limit", "uci.limit", Whole, 1.0, U32),
@@ -155,7 +155,7 @@ pub(crate) const NETWORKD: &[Offer] = &[
     same(
         "cake",
         "CAKE",
-        "systemd 252 (sections of queues: 245)",
+        "systemd 252",
         &[
             knob("diffserv", "PriorityQueueingPreset", CAKE_TINS, 0.0, 0.0),
             knob(
@@ -189,7 +189,7 @@ pub(crate) const NETWORKD: &[Offer] = &[
     same(
         "fq-codel",
         "FairQueueingControlledDelay",
-        "systemd 245",
+        "systemd 252",
         &[
             NETWORKD_CODEL[0],
             NETWORKD_CODEL[1],
@@ -201,19 +201,19 @@ pub(crate) const NETWORKD: &[Offer] = &[
             knob("memory_limit", "MemoryLimitBytes", Whole, 1.0, U32 - 1.0),
         ],
     ),
-    same("codel", "ControlledDelay", "systemd 245", &NETWORKD_CODEL),
-    same("pie", "PIE", "systemd 246", &[knob("limit", "PacketLimit", Whole, 1.0, U32 - 1.0)]),
-    same("fq-pie", "FlowQueuePIE", "systemd 247", &[knob("limit", "PacketLimit", Whole, 1.0, U32 - 1.0)]),
+    same("codel", "ControlledDelay", "systemd 252", &NETWORKD_CODEL),
+    same("pie", "PIE", "systemd 252", &[knob("limit", "PacketLimit", Whole, 1.0, U32 - 1.0)]),
+    same("fq-pie", "FlowQueuePIE", "systemd 252", &[knob("limit", "PacketLimit", Whole, 1.0, U32 - 1.0)]),
     noted(
         same(
             "sfq",
             "StochasticFairnessQueueing",
-            "systemd 244",
+            "systemd 252",
             &[knob("perturb", "PerturbPeriodSec", Seconds, 1.0, 2_147_483_647.0)],
         ),
         "its buffer is that of the kernel: 127 packets",
     ),
-    same("drop-tail", "PFIFO", "systemd 246", &[knob("limit", "PacketLimit", Whole, 0.0, U32 - 1.0)]),
+    same("drop-tail", "PFIFO", "systemd 252", &[knob("limit", "PacketLimit", Whole, 0.0, U32 - 1.0)]),
 ];
 
 pub(crate) const ROUTEROS: &[Offer] = &[
@@ -271,7 +271,7 @@ pub(crate) const ROUTEROS: &[Offer] = &[
         same(
             "red",
             "red",
-            "RouterOS 3",
+            "RouterOS 7",
             &[
                 knob("min_th", "red-min-threshold", Whole, 1.0, U32),
                 knob("max_th", "red-max-threshold", Whole, 1.0, U32),
@@ -285,7 +285,7 @@ pub(crate) const ROUTEROS: &[Offer] = &[
         same(
             "sfq",
             "sfq",
-            "RouterOS 3",
+            "RouterOS 7",
             &[
                 knob("perturb", "sfq-perturb", Seconds, 1.0, 65_535.0),
                 knob("quantum", "sfq-allot", Whole, 1.0, 32_767.0),
@@ -293,12 +293,12 @@ pub(crate) const ROUTEROS: &[Offer] = &[
         ),
         "it holds 128 packets",
     ),
-    same("drop-tail", "pfifo", "RouterOS 3", &[knob("limit", "pfifo-limit", Whole, 1.0, U32)]),
+    same("drop-tail", "pfifo", "RouterOS 7", &[knob("limit", "pfifo-limit", Whole, 1.0, U32)]),
 ];
 
 /// FreeBSD keeps PIE's gains in parts of 2^-13.
 const PIE_SCALE: f64 = 8192.0;
-/// What the kernel takes without a sysctl: net.inet.ip.dummynet.pipe_slot_limit.
+/// Slots that the kernel takes without a sysctl: net.inet.ip.dummynet.pipe_slot_limit.
 const SLOTS: f64 = 100.0;
 
 const FREEBSD_ECN: Knob = knob("ecn", "", Flag("ecn", "noecn"), 0.0, 0.0);
@@ -376,7 +376,7 @@ pub(crate) const FREEBSD: &[Offer] = &[
             FREEBSD_ECN,
         ],
     ),
-    same("drop-tail", "droptail", "FreeBSD 4", &[FREEBSD_SLOTS]),
+    same("drop-tail", "droptail", "FreeBSD 10.3, 11.0", &[FREEBSD_SLOTS]),
 ];
 
 const OPNSENSE_QUEUE: Knob = knob("limit", "Queue", Whole, 2.0, SLOTS);
@@ -390,7 +390,7 @@ pub(crate) const OPNSENSE: &[Offer] = &[
     same(
         "fq-codel",
         "FlowQueue-CoDel",
-        "OPNsense 16.7",
+        "shaper model 1.0.3",
         &[
             OPNSENSE_CODEL[0],
             OPNSENSE_CODEL[1],
@@ -401,20 +401,20 @@ pub(crate) const OPNSENSE: &[Offer] = &[
         ],
     ),
     noted(
-        same("fq-pie", "FlowQueue-PIE", "OPNsense 16.7", &[]),
+        same("fq-pie", "FlowQueue-PIE", "shaper model 1.0.3", &[]),
         "parameters of FlowQueue-PIE have no fields: it has the RFC's",
     ),
     same(
         "codel",
         "CoDel",
-        "OPNsense 16.7",
+        "shaper model 1.0.3",
         &[OPNSENSE_QUEUE, OPNSENSE_CODEL[0], OPNSENSE_CODEL[1], OPNSENSE_CODEL[2]],
     ),
     noted(
-        same("pie", "PIE", "OPNsense 16.7", &[OPNSENSE_QUEUE]),
+        same("pie", "PIE", "shaper model 1.0.3", &[OPNSENSE_QUEUE]),
         "parameters of PIE have no fields: it has the RFC's",
     ),
-    same("drop-tail", "FIFO", "OPNsense 15", &[OPNSENSE_QUEUE]),
+    same("drop-tail", "FIFO", "shaper model 1.0.3", &[OPNSENSE_QUEUE]),
 ];
 
 const PFSENSE_QUEUE: Knob = knob("limit", "Queue length", Whole, 2.0, SLOTS);
@@ -445,20 +445,23 @@ pub(crate) const PFSENSE: &[Offer] = &[
             PFSENSE_ECN,
         ],
     ),
-    same("drop-tail", "Tail Drop", "pfSense 2.0", &[PFSENSE_QUEUE]),
+    same("drop-tail", "Tail Drop", "pfSense 2.4.4", &[PFSENSE_QUEUE]),
 ];
 
 const NO_CODEL: Option<&str> = Some(
     "it has no CoDel, PIE or CAKE, which hold a delay: the profile begins to drop at the target and drops a tenth at \
      three targets, as RED would (Floyd 1997), whatever the number of flows",
 );
+const NO_TUNING: Option<&str> =
+    Some("it has no Adaptive RED: the probability stays where that begins, whatever the number of flows");
 const NO_FLOWS: Option<&str> = Some(
-    "it has no FQ-CoDel, FQ-PIE or CAKE: flows share one queue, and the profile begins to drop at the target and drops a \
-     tenth at three targets",
+    "it has no FQ-CoDel, FQ-PIE or CAKE: flows share one queue, and the profile begins to drop at the target and drops \
+     a tenth at three targets",
 );
 
 pub(crate) const JUNOS: &[Offer] = &[
     curve("red", "drop profile", false, None),
+    curve("ared", "drop profile", true, NO_TUNING),
     curve("drop-tail", "no drop profile", false, None),
     curve("codel", "drop profile", true, NO_CODEL),
     curve("pie", "drop profile", true, NO_CODEL),
@@ -474,7 +477,8 @@ const FAIR: Option<&str> = Some(
 
 pub(crate) const IOS_XE: &[Offer] = &[
     curve("red", "random-detect", false, None),
-    curve("wred", "random-detect precedence-based", false, None),
+    curve("wred", "random-detect", false, None),
+    curve("ared", "random-detect", true, NO_TUNING),
     curve("drop-tail", "queue-limit", false, None),
     curve("codel", "random-detect", true, NO_CODEL),
     curve("pie", "random-detect", true, NO_CODEL),

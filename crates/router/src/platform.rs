@@ -1,6 +1,9 @@
 //! Routers as data: what each one has, counts and needs.
 
+use std::mem::discriminant;
+
 use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_tc::Kernel;
 use quell_units::BitRate;
 
 use crate::counted::Counts;
@@ -8,9 +11,11 @@ use crate::offer::{Fit, Offer, Words};
 use crate::offers;
 use crate::shaped::Shaped;
 
-/// What shapes a link.
+/// A system that shapes a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Platform {
+    /// Linux of a version, with tc.
+    Linux(Kernel),
     /// OpenWrt with sqm-scripts.
     OpenWrt,
     /// systemd-networkd.
@@ -31,25 +36,43 @@ pub enum Platform {
     IosXe,
 }
 
-/// What a platform is.
+/// The kernel of Debian 13.
+const DEBIAN: Kernel = Kernel::new(6, 12);
+
+/// Description of a platform.
 struct About {
     platform: Platform,
     name: &'static str,
     aliases: &'static [&'static str],
     title: &'static str,
     offers: &'static [Offer],
-    /// What its shaper counts.
+    /// Bytes that its shaper counts.
     counts: Counts,
     /// The devices that it mostly has: toward the link, and toward the hosts.
     devices: (&'static str, &'static str),
-    /// Whether a processor moves the packets, and what limits it.
+    /// Limit of the processor that moves the packets; none where hardware moves them.
     processor: Option<&'static str>,
-    /// What is always to be said: of hardware that goes around the queue, and of IPv6.
+    /// Notes that always hold: about hardware that goes around the queue, and IPv6.
     notes: &'static [&'static str],
     source: &'static str,
 }
 
 const ABOUT: &[About] = &[
+    About {
+        platform: Platform::Linux(DEBIAN),
+        name: "linux",
+        aliases: &["tc", "debian"],
+        title: "Linux with tc",
+        offers: &[],
+        counts: Counts::Link,
+        devices: ("eth0", "eth1"),
+        processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
+        notes: &[
+            "turn off flow tables of nftables (flowtable, hardware offload), whose packets go around the queue",
+            "IPv4 and IPv6 share the queue",
+        ],
+        source: "tc(8) and the pages of each qdisc; docs/how-to/tc.md",
+    },
     About {
         platform: Platform::OpenWrt,
         name: "openwrt",
@@ -75,13 +98,13 @@ const ABOUT: &[About] = &[
         devices: ("eth0", "eth1"),
         processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
         notes: &[
-            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; files \
-             of networkd have no action that would redirect what comes in",
+            "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not; \
+             files of networkd have no action that would redirect what comes in",
             "with several devices toward hosts, put them into a bridge",
             "turn off flow tables of nftables with hardware offload, whose packets go around the queue",
             "IPv4 and IPv6 share the queue",
         ],
-        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE]: systemd 253",
+        source: "systemd.network(5), systemd 252; RTTSec= and AckFilter= of [CAKE] came later",
     },
     About {
         platform: Platform::RouterOs,
@@ -90,7 +113,7 @@ const ABOUT: &[About] = &[
         title: "MikroTik RouterOS 7",
         offers: offers::ROUTEROS,
         counts: Counts::Fixed { header: 14 },
-        devices: ("ether1", "bridge"),
+        devices: ("ether1", "ether2"),
         processor: Some("one core shapes one direction: watch `/tool profile` for queuing during a download"),
         notes: &[
             "downloads are shaped where they leave to the hosts, so that what the router itself downloads is not",
@@ -110,7 +133,8 @@ const ABOUT: &[About] = &[
         devices: ("em0", "em1"),
         processor: Some("one thread (dummynet) shapes all: watch `top -SH` for it during a download"),
         notes: &[
-            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as one",
+            "turn off LRO and TSO of the devices (`ifconfig em0 -lro -tso`), whose merged packets dummynet counts as \
+             one",
             "the rules take IPv4 and IPv6 into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
@@ -130,7 +154,8 @@ const ABOUT: &[About] = &[
             "the rules take IPv4 and IPv6 (protocol ip) into the same queue",
             "the clock of dummynet ticks at kern.hz (1000): packets leave in bursts of 1 ms",
         ],
-        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); ipfw(8)",
+        source: "OPNsense, model of the shaper (TrafficShaper.xml, version 1.0.3); names of its fields: not verified; \
+                 ipfw(8)",
     },
     About {
         platform: Platform::PfSense,
@@ -144,10 +169,11 @@ const ABOUT: &[About] = &[
             "one thread (dummynet) shapes all: watch Diagnostics > System Activity for it during a download",
         ),
         notes: &[
-            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as one",
+            "turn off hardware LRO and TSO (System > Advanced > Networking), whose merged packets dummynet counts as \
+             one",
             "the rule below is for IPv4: add the same for IPv6, into the same limiters",
         ],
-        source: "pfSense's documentation: Traffic Shaper, Limiters; ipfw(8)",
+        source: "pfSense's documentation: Traffic Shaper, Limiters (names of fields: not verified); ipfw(8)",
     },
     About {
         platform: Platform::Gateway,
@@ -178,7 +204,8 @@ const ABOUT: &[About] = &[
              hierarchical or per-unit schedulers",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Junos OS, Class of Service: RED drop profiles, schedulers (buffer-size temporal), traffic-control-profiles",
+        source: "Junos OS 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal); limits of \
+                 overhead-accounting: not verified",
     },
     About {
         platform: Platform::IosXe,
@@ -193,7 +220,8 @@ const ABOUT: &[About] = &[
             "the policy takes IPv4 and IPv6 into the same queue",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Cisco IOS Quality of Service command reference: random-detect, queue-limit, fair-queue, shape",
+        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); limits of \
+                 queue-limit and of account user-defined: not verified",
     },
 ];
 
@@ -205,7 +233,8 @@ impl Platform {
 
     fn about(self) -> &'static About {
         // Every variant has one, which a test checks.
-        ABOUT.iter().find(|about| about.platform == self).unwrap_or(&ABOUT[0])
+        let is_own = |about: &&About| discriminant(&about.platform) == discriminant(&self);
+        ABOUT.iter().find(is_own).unwrap_or(&ABOUT[0])
     }
 
     /// Its name, as `--can` takes it.
@@ -223,7 +252,7 @@ impl Platform {
         self.about().title
     }
 
-    /// What its shaper counts of a packet.
+    /// Bytes of a packet that its shaper counts.
     pub fn counts(self) -> Counts {
         self.about().counts
     }
@@ -233,30 +262,33 @@ impl Platform {
         self.about().devices
     }
 
-    /// What is always to be known of it.
+    /// Notes that always hold.
     pub fn notes(self) -> &'static [&'static str] {
         self.about().notes
     }
 
-    /// Where this is from.
+    /// Sources of this description.
     pub fn source(self) -> &'static str {
         self.about().source
     }
 
     /// The algorithms that it has, or comes near to.
     pub fn offers(self) -> Vec<Offer> {
+        let all = |algorithm, native| Offer {
+            algorithm,
+            native,
+            since: "",
+            fit: Fit::Same,
+            words: Words::All,
+            note: None,
+        };
         match self {
-            Platform::Gateway => CATALOG
-                .iter()
-                .map(|entry| Offer {
-                    algorithm: entry.name,
-                    native: entry.name,
-                    since: "",
-                    fit: Fit::Same,
-                    words: Words::All,
-                    note: None,
-                })
-                .collect(),
+            Platform::Gateway => CATALOG.iter().map(|entry| all(entry.name, entry.name)).collect(),
+            Platform::Linux(kernel) => {
+                let there = |qdisc: &str| quell_tc::defaults::of_qdisc(qdisc, kernel).is_some();
+                let own = quell_tc::QDISCS.iter().filter(|(_, qdisc)| there(qdisc));
+                own.map(|(name, qdisc)| all(name, qdisc)).collect()
+            }
             _ => self.about().offers.to_vec(),
         }
     }
@@ -271,15 +303,15 @@ impl Platform {
         self.offers().into_iter().find(|offer| offer.algorithm == config.name())
     }
 
-    /// What is to be said if a router's processor shapes no more than `limit`, both directions together.
+    /// A note if a router's processor shapes at most `limit`, both directions together, and this is more.
     pub fn beyond(self, limit: BitRate, shaped: &Shaped) -> Option<String> {
         let processor = self.about().processor?;
         let both = BitRate::from_bps(shaped.down.link.rate.bps().saturating_add(shaped.up.link.rate.bps()));
         (both > limit).then(|| {
             format!(
-                "{both} in both directions are more than the {limit} that this router can shape: it would then become the \
-                 bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a faster \
-                 router ({processor})"
+                "{both} in both directions are more than the {limit} that this router can shape: it would then become \
+                 the bottleneck, with queues of its own; shape the slower direction alone, lower the rates, or use a \
+                 faster router ({processor})"
             )
         })
     }
@@ -289,15 +321,22 @@ impl Platform {
         self.about().processor
     }
 
-    /// The platform of a name; a version after it (`openwrt-24.10`) changes nothing.
+    /// The platform of a name. A version after it (`linux-7.2`) counts for Linux, and changes nothing elsewhere.
     pub fn find(name: &str) -> Option<Platform> {
         let exact = |name: &str| {
             let found = ABOUT.iter().find(|about| about.name == name || about.aliases.contains(&name));
             found.map(|about| about.platform)
         };
-        let version = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-        exact(name)
-            .or_else(|| name.rsplit_once('-').filter(|(_, v)| version(v)).and_then(|(name, _)| exact(name)))
+        let is_version =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let versioned = || {
+            let (name, version) = name.rsplit_once('-').filter(|(_, version)| is_version(version))?;
+            match exact(name)? {
+                Platform::Linux(_) => version.parse().ok().map(Platform::Linux),
+                other => Some(other),
+            }
+        };
+        exact(name).or_else(versioned)
     }
 }
 
@@ -314,6 +353,10 @@ mod tests {
         }
         assert_eq!(Platform::find("openwrt-24.10"), Some(Platform::OpenWrt));
         assert_eq!(Platform::find("openwrt-x"), None);
+        assert_eq!(Platform::find("linux"), Some(Platform::Linux(DEBIAN)));
+        assert_eq!(Platform::find("linux-7.2"), Some(Platform::Linux(Kernel::NEWEST)));
+        assert!(!Platform::Linux(DEBIAN).algorithms().contains(&"dualpi2"));
+        assert!(Platform::Linux(Kernel::NEWEST).algorithms().contains(&"dualpi2"));
         assert_eq!(Platform::find("mikrotik"), Some(Platform::RouterOs));
     }
 

@@ -1,5 +1,6 @@
-//! What a router is to do.
+//! A link that a router shapes.
 
+use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
 
@@ -10,9 +11,9 @@ pub struct Shaped {
     pub wan: String,
     /// The device that leads to the hosts, if it is known. Some routers shape what comes in where it leaves there.
     pub lan: Option<String>,
-    /// What comes in.
+    /// The incoming direction.
     pub down: Side,
-    /// What goes out.
+    /// The outgoing direction.
     pub up: Side,
 }
 
@@ -47,6 +48,11 @@ impl Side {
     /// The buffer in packets, at least one.
     pub(crate) fn packets(&self) -> f64 {
         libm::round(self.buffer.in_packets(FULL)).max(1.0)
+    }
+
+    /// The link as an algorithm knows it.
+    pub(crate) fn as_link(&self) -> Link {
+        Link { rate: self.link.of_packets(FULL), buffer: self.buffer, mean_packet: FULL }
     }
 
     /// The time that so many bytes of IP packets wait at the rate.

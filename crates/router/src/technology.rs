@@ -9,9 +9,9 @@ pub struct Technology {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// Bytes beside the IP packet, and what they are.
+    /// Bytes beside the IP packet.
     pub overhead: u64,
-    /// What these bytes are.
+    /// Headers and trailers that make up these bytes.
     pub bytes: &'static str,
     /// The smallest packet with its overhead.
     pub smallest: u64,
@@ -21,22 +21,25 @@ pub struct Technology {
     pub largest: u64,
     /// The advised rate of the shaper as parts of a thousand of the link's.
     pub share: u64,
-    /// Why so much.
+    /// Reason for that share.
     pub why: &'static str,
-    /// What the link's rate counts, and who enforces it.
+    /// Meaning of the link's rate: the bytes that it counts, and who enforces it.
     pub counts: &'static str,
-    /// Whether its rate moves so that no fixed rate is right.
+    /// The rate moves, so that no fixed one is right.
     pub varies: bool,
-    /// Whether a shaper helps at all; where not, what does.
+    /// A better way where a shaper does not help.
     pub instead: Option<&'static str>,
     /// Source of the figures.
     pub source: &'static str,
 }
 
-const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains";
-const OF_DSL: &str = "the modem's synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM drain";
-const SYNC: &str = "the synchronization rate, in both directions: the modem's and the DSLAM's";
-const MOVES: &str = "the rate moves faster than a person can follow: cake-autorate keeps the shaper below it";
+const MODEM: &str = "the queue then forms here and not in the modem, and what slips through drains; 95% of a measured \
+                     rate is what bufferbloat.net advises (Setting up SQM), and 85% of one that is only advertised";
+const OF_DSL: &str = "the synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM \
+                      drain; the share is that of bufferbloat.net (Setting up SQM)";
+const SYNC: &str = "that of the line's synchronization, in each direction";
+const MOVES: &str = "the rate moves faster than a person can follow, so cake-autorate keeps the shaper below it; the \
+                     share is chosen";
 const OF_ATM: &str =
     "tc-cake(8); ITU-T I.361 (cells), I.363.5 (AAL5), RFC 2684 (LLC/SNAP and VC-MUX), RFC 2516 (PPPoE)";
 const OF_PTM: &str =
@@ -67,7 +70,7 @@ const fn ptm(
     Technology { name, title, overhead, bytes, framing, largest, source: OF_PTM, ..DSL }
 }
 
-/// What lines of telephone cable have in common.
+/// Common part of lines of telephone cable.
 const DSL: Technology = Technology {
     name: "",
     title: "",
@@ -94,9 +97,9 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 64,
         share: 950,
         why: MODEM,
-        counts: "the service's rate, enforced by the CMTS in both directions by a token bucket that counts Ethernet frames \
-                 with their FCS; headers of DOCSIS are not counted",
-        source: "CableLabs MULPI, Maximum Sustained Traffic Rate; tc-cake(8): docsis",
+        counts: "that of the service, enforced by the CMTS in both directions by a token bucket that counts Ethernet \
+                 frames with their FCS; headers of DOCSIS are not counted",
+        source: "tc-cake(8): docsis; CableLabs MULPI, Maximum Sustained Traffic Rate (not verified)",
         ..DSL
     },
     ptm("vdsl-pppoe", "VDSL2 with PPPoE", 30, "PPPoE and PPP 8, Ethernet header 14, FCS 4, PTM 4", 1492),
@@ -155,9 +158,9 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 69,
         share: 950,
         why: MODEM,
-        counts: "the service's rate, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in case it \
-                 is enforced on the fiber",
-        source: "ITU-T G.984.3 clause 8.3 (GEM), IEEE 802.3 and 802.1Q",
+        counts: "that of the service, mostly enforced by the OLT on Ethernet frames; the header of GEM is counted in \
+                 case it is enforced on the fiber",
+        source: "IEEE 802.3 and 802.1Q; ITU-T G.984.3, GEM (not verified)",
         ..DSL
     },
     Technology {
@@ -168,7 +171,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 84,
         share: 950,
         why: MODEM,
-        counts: "the wire's rate, with preambles and gaps",
+        counts: "that of the wire, with preambles and gaps",
         source: "IEEE 802.3; tc-cake(8): ethernet",
         ..DSL
     },
@@ -180,7 +183,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         smallest: 84,
         share: 1000,
         why: "the queue is already before this port, so nothing is shaped",
-        counts: "the wire's rate, with preambles and gaps",
+        counts: "that of the wire, with preambles and gaps",
         instead: Some("give the port's own queue the algorithm, without a shaper"),
         source: "IEEE 802.3; tc-cake(8): ethernet",
         ..DSL
@@ -192,8 +195,8 @@ pub const TECHNOLOGIES: &[Technology] = &[
         bytes: "counted as an Ethernet frame; a frame of Wi-Fi costs air time, which no overhead in bytes says",
         smallest: 84,
         share: 800,
-        why: "rates change with each station and each frame, so any fixed rate is a guess",
-        counts: "air time, which stations share",
+        why: "rates change with each station and each frame, so any fixed rate is a guess; the share is chosen",
+        counts: "one of air time, which stations share",
         varies: true,
         instead: Some(
             "the queue belongs into the driver: FQ-CoDel of mac80211 with air-time fairness, no shaper",
@@ -210,7 +213,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         why: MOVES,
         counts: "what the cell grants at the moment",
         varies: true,
-        source: "3GPP TS 36.321, 36.322, 36.323; OpenWrt's page on cake-autorate",
+        source: "3GPP TS 36.321, 36.322, 36.323 (not verified)",
         ..DSL
     },
     Technology {
@@ -222,7 +225,7 @@ pub const TECHNOLOGIES: &[Technology] = &[
         why: MOVES,
         counts: "what the cell grants at the moment",
         varies: true,
-        source: "3GPP TS 37.324, 38.321, 38.322, 38.323",
+        source: "3GPP TS 37.324, 38.321, 38.322, 38.323 (not verified)",
         ..DSL
     },
     Technology {
@@ -231,9 +234,10 @@ pub const TECHNOLOGIES: &[Technology] = &[
         overhead: 10,
         bytes: "GSE: 4 with lengths and protocol, label 6",
         share: 900,
-        why: "coding follows the weather, so the rate is lower at times",
-        counts: "the service's rate, mostly enforced by the gateway; proxies (PEP) may end connections before the link",
-        source: "ETSI TS 102 606-1, clause 4.2 (GSE); RFC 3135 (PEP)",
+        why: "coding follows the weather, so the rate is lower at times; the share is chosen",
+        counts: "that of the service, mostly enforced by the gateway; proxies (PEP) may end connections before the \
+                 link",
+        source: "ETSI TS 102 606-1, GSE (not verified); RFC 3135 (PEP)",
         ..DSL
     },
     Technology {
@@ -310,9 +314,29 @@ impl Technology {
         self.link(BitRate::from_bps(bps / step(bps) * step(bps)))
     }
 
-    /// What a rate of this technology carries of IP packets of one size.
+    /// The rate of IP packets of one size that a rate of this technology carries.
     pub fn carried(&self, rate: BitRate, packet: Bytes) -> BitRate {
         self.link(rate).of_packets(packet)
+    }
+
+    /// What is to be known of such links whatever the router: where to shape, and what helps more than a shaper.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.name.contains("pppoe") {
+            notes.push(
+                "shape the device of PPP (pppoe-wan, ppp0, pppoe-out1), where packets have no header of PPPoE yet: on the \
+                 Ethernet below it, CAKE would count those 8 B twice, and shapers that count Ethernet's 14 B themselves \
+                 do not find them on the device of PPP, so add 14 B to their overhead there"
+                    .into(),
+            );
+        }
+        if let Some(instead) = self.instead {
+            notes.push(format!("{}: {instead}", self.why));
+        }
+        if self.varies {
+            notes.push("the rate varies, so a fixed one is too high at times and too low at others".into());
+        }
+        notes
     }
 
     /// The rate for a shaper, with its margin, in sentences.
@@ -382,8 +406,8 @@ mod tests {
         assert_eq!((of(mbit(10.0), 1492), of(mbit(10.0), 52)), (9_650_712, 6_190_476));
     }
 
-    /// By hand: a frame of DOCSIS has 18 bytes more and 64 at least; 1532 bytes of an ADSL line with PPPoE are 32 cells of
-    /// 53, and 92 are 2.
+    /// By hand: a frame of DOCSIS has 18 bytes more and 64 at least; 1532 bytes of an ADSL line with PPPoE are 32
+    /// cells of 53, and 92 are 2.
     #[test]
     fn others_carry_what_arithmetic_says() {
         let of = |name: &str, bytes| find(name).unwrap().carried(mbit(10.0), Bytes::new(bytes)).bps();
@@ -438,6 +462,13 @@ mod tests {
         for t in TECHNOLOGIES {
             assert_eq!(named(t.name).unwrap().name, t.name);
         }
+    }
+
+    #[test]
+    fn notes_are_those_of_the_link() {
+        let notes = |name: &str| find(name).unwrap().notes().join("\n");
+        assert!(notes("vdsl-pppoe").contains("the device of PPP") && notes("docsis").is_empty());
+        assert!(notes("lte").contains("varies") && notes("port").contains("without a shaper"));
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub const DEFAULTS: &[Defaults] = &[
     of("sfq", ALWAYS, "limit 127 quantum 1514 depth 127 flows 128 divisor 1024 perturb 0", "net/sched/sch_sfq.c"),
     of(
         "sfb", ALWAYS,
-        "rehash 600000 db 60000 limit 1000 max 25 target 20 increment 0.0005035477226 decrement 0.0000457770656 \
+        "rehash 600000 db 60000 limit 1000 max 25 target 20 increment 0.0005035477226 decrement 0.0000457770657 \
          penalty_rate 10 penalty_burst 20",
         "iproute2, tc/q_sfb.c: increment and decrement are not the kernel's; limit is the device's transmit queue",
     ),

@@ -10,11 +10,15 @@ pub mod attributes;
 pub mod defaults;
 mod grammar;
 mod kernel;
+mod link;
 mod qdisc;
+mod read;
 mod settings;
 mod values;
 mod write;
 
 pub use kernel::Kernel;
+pub use link::{Leaf, Shape, Shaped, links};
 pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, usual};
+pub use read::{Bucket, Class, Counters, Dump, Problem, Queue, read};
 pub use write::{Place, Written, write};

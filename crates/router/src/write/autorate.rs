@@ -1,6 +1,6 @@
 //! cake-autorate, which keeps CAKE's rate below that of a varying link.
 
-use super::{Job, kilobits};
+use super::job::{Job, kilobits};
 use crate::platform::Platform;
 use crate::shaped::Range;
 
@@ -12,9 +12,10 @@ pub(super) fn write(job: &mut Job<'_>) {
     if job.queues.iter().all(|queue| queue.side.range.is_none()) {
         return;
     }
-    if job.platform != Platform::OpenWrt || !job.queues.iter().all(|queue| queue.is("cake")) {
-        let note = "the link varies, and a fixed rate is too high at times: cake-autorate follows it with CAKE on OpenWrt \
-                    or Linux";
+    let has_it = matches!(job.platform, Platform::OpenWrt | Platform::Linux(_));
+    if !has_it || !job.queues.iter().all(|queue| queue.is("cake")) {
+        let note = "the link varies, and a fixed rate is too high at times: cake-autorate follows it with CAKE on \
+                    OpenWrt or Linux";
         job.notes.push(note.into());
         return;
     }
@@ -35,9 +36,9 @@ pub(super) fn write(job: &mut Job<'_>) {
         ));
     }
     job.notes.push(
-        "cake-autorate changes the rates of CAKE alone, between min and max; base is the rate while the link is quiet. Its \
-         other keys keep the values of its defaults.sh; raise connection_active_thr_kbps and the delays of its thresholds \
-         if the link's own delay jumps"
+        "cake-autorate changes the rates of CAKE alone, between min and max; base is the rate while the link is quiet. \
+         Its other keys keep the values of its defaults.sh; raise connection_active_thr_kbps and the delays of its \
+         thresholds if the link's own delay jumps"
             .into(),
     );
     job.part(

@@ -1,6 +1,6 @@
 //! Commands of FreeBSD's ipfw.
 
-use super::{Job, short};
+use super::job::{Job, short};
 use quell_units::BitRate;
 
 /// The most slots of a pipe's queue that the kernel takes without a sysctl.

@@ -3,7 +3,7 @@
 use quell_units::QueueSize;
 use toml::Table;
 
-use super::{Job, Unwritable};
+use super::job::{Job, Unwritable};
 use crate::offer::OF_THE_LINK;
 use crate::shaped::FULL;
 

@@ -2,7 +2,7 @@
 
 use quell_units::BitRate;
 
-use super::Job;
+use super::job::Job;
 
 pub(super) fn opnsense(job: &mut Job<'_>) {
     for number in [0, 1] {

@@ -1,13 +1,12 @@
 //! IOS XE: a policy map with random-detect.
 
-use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Weight;
 use quell_aqm::wred::automatic_min_th;
 use quell_units::QueueSize;
 
+use super::job::{Job, Unwritable};
 use super::profile::Profile;
-use super::{Job, Unwritable};
 use crate::offer::Fit;
 use crate::shaped::{FULL, Side};
 
@@ -21,24 +20,23 @@ const EXPONENT: f64 = 16.0;
 const PRECEDENCES: u8 = 8;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
-    let devices = [job.lan()?.to_string(), job.shaped.wan.clone()];
     let mut text = String::new();
-    for number in [0, 1] {
-        let (rate, overhead) = job.told(number);
-        let (direction, side, offer) =
-            (job.queues[number].direction, job.queues[number].side, job.queues[number].offer);
-        let name = format!("quell-{direction}");
-        let account = if overhead == 0 { String::new() } else { format!(" account user-defined {overhead}") };
-        text.push_str(&format!(
-            "policy-map {name}\n class class-default\n  shape average {}{account}\n",
-            rate.bps()
-        ));
+    for number in job.numbers().iter().copied() {
+        let (direction, side) = (job.queues[number].direction, job.queues[number].side);
+        let (offer, name, device) = (job.queues[number].offer, job.name(number), job.device(number)?);
+        text.push_str(&format!("policy-map {name}\n class class-default\n"));
+        if !job.port {
+            let (rate, overhead) = job.told(number);
+            let account =
+                if overhead == 0 { String::new() } else { format!(" account user-defined {overhead}") };
+            text.push_str(&format!("  shape average {}{account}\n", rate.bps()));
+        }
         if offer.native.starts_with("fair-queue") {
             text.push_str("  fair-queue\n");
         }
         let curves = curves(side);
         if !curves.is_empty() {
-            text.push_str("  random-detect precedence-based\n");
+            text.push_str("  random-detect\n");
             if side.ecn {
                 text.push_str("  random-detect ecn\n");
             }
@@ -70,7 +68,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
             );
         }
         text.push_str(&format!("  queue-limit {packets} packets\n"));
-        text.push_str(&format!("interface {}\n service-policy output {name}\n", devices[number]));
+        text.push_str(&format!("interface {device}\n service-policy output {name}\n"));
     }
     job.part("configure terminal", text);
     Ok(())
@@ -100,10 +98,10 @@ fn threshold(curve: &Profile) -> (String, Vec<String>) {
     let mut notes = Vec::new();
     let packets = |bytes: f64| {
         let exact = bytes / FULL.get() as f64;
-        (exact, libm::round(exact).clamp(1.0, THRESHOLD))
+        (exact, libm::round(exact).clamp(1.0, THRESHOLD - 1.0))
     };
     let ((exact_min, min), (exact_max, max)) = (packets(curve.min), packets(curve.max));
-    let max = max.max(min + 1.0).min(THRESHOLD);
+    let max = max.max(min + 1.0);
     for (field, exact, said) in [("min", exact_min, min), ("max", exact_max, max)] {
         if (exact - said).abs() > 1e-9 * exact {
             notes.push(format!(
@@ -123,14 +121,13 @@ fn threshold(curve: &Profile) -> (String, Vec<String>) {
 fn exponent(job: &mut Job<'_>, number: usize) -> f64 {
     let (direction, side, fit) =
         (job.queues[number].direction, job.queues[number].side, job.queues[number].offer.fit);
-    let link = Link { rate: side.link.of_packets(FULL), buffer: side.buffer, mean_packet: FULL };
     let weight = match &side.aqm {
         AqmConfig::Red(p) => p.weight,
         AqmConfig::Wred(p) => p.weight,
         // As near to the moment as it can be: CoDel and PIE look at the delay of now.
         _ => Weight::Value(0.5),
     };
-    let weight = weight.resolve(&link).unwrap_or(0.5);
+    let weight = weight.resolve(&side.as_link()).unwrap_or(0.5);
     let exact = -libm::log2(weight);
     let said = libm::round(exact).clamp(1.0, EXPONENT);
     if (exact - said).abs() > 1e-9 && fit == Fit::Same {

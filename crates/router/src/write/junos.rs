@@ -1,18 +1,16 @@
 //! Junos: a drop profile, a scheduler with a buffer in time, and a shaping rate.
 
+use super::job::{Job, Unwritable};
 use super::profile::Profile;
-use super::{Job, Unwritable};
 
 /// The longest buffer of most cards, in microseconds.
 const LONGEST: f64 = 200_000.0;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
-    let devices = [job.lan()?.to_string(), job.shaped.wan.clone()];
     let mut text = String::new();
-    for number in [0, 1] {
-        let (rate, overhead) = job.told(number);
+    for number in job.numbers().iter().copied() {
         let (direction, side) = (job.queues[number].direction, job.queues[number].side);
-        let name = format!("quell-{direction}");
+        let (name, device) = (job.name(number), job.device(number)?);
         let wanted = libm::round(side.time_of(side.buffer.in_bytes(crate::shaped::FULL)) * 1e6);
         let buffer = wanted.clamp(1.0, LONGEST);
         if buffer != wanted {
@@ -57,8 +55,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
             );
             job.note(
                 direction,
-                "the fill level is that of the moment on most cards, not RED's average: bursts are dropped earlier, and \
-                 the weight of an average cannot be set"
+                "the fill level is that of the moment on most cards, not RED's average: bursts are dropped earlier, \
+                 and the weight of an average cannot be set"
                     .into(),
             );
         } else if side.ecn {
@@ -68,14 +66,18 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         text.push_str(&format!(
             "set class-of-service scheduler-maps {name} forwarding-class best-effort scheduler {name}\n"
         ));
+        if job.port {
+            text.push_str(&format!("set class-of-service interfaces {device} scheduler-map {name}\n"));
+            continue;
+        }
+        let (rate, overhead) = job.told(number);
         let control = format!("set class-of-service traffic-control-profiles {name}");
         text.push_str(&format!("{control} scheduler-map {name}\n{control} shaping-rate {}\n", rate.bps()));
         if overhead != 0 {
             text.push_str(&format!("{control} overhead-accounting frame-mode bytes {overhead}\n"));
         }
         text.push_str(&format!(
-            "set class-of-service interfaces {} output-traffic-control-profile {name}\n",
-            devices[number]
+            "set class-of-service interfaces {device} output-traffic-control-profile {name}\n"
         ));
     }
     job.part("configuration mode; then commit", text);

@@ -2,14 +2,15 @@
 
 use quell_units::{Framing, LinkLayer};
 
-use super::{Job, Unwritable, short};
+use super::job::{Job, Unwritable, short};
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
-    let devices = [job.lan()?.to_string(), job.shaped.wan.clone()];
-    for number in [1, 0] {
-        let cake = job.queues[number].is("cake");
+    for number in job.numbers().iter().copied() {
+        let device = job.device(number)?;
         let mut text = String::new();
-        if cake {
+        if job.port {
+            text.push_str(&format!("[{}]\nParent=root\n", job.queues[number].offer.native));
+        } else if job.queues[number].is("cake") {
             text.push_str("[CAKE]\nParent=root\n");
             text.push_str(&link(&job.queues[number].side.link));
             text.push_str("NAT=yes\n");
@@ -23,16 +24,18 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         for setting in &job.queues[number].settings {
             text.push_str(&format!("{}={}\n", setting.knob, setting.text));
         }
-        let place = format!(
-            "the .network file that matches {} ({}); then networkctl reload",
-            devices[number],
-            if number == 1 { "uploads" } else { "downloads" }
-        );
+        let what = match (job.port, number) {
+            (true, _) => "",
+            (false, 1) => " (uploads)",
+            _ => " (downloads)",
+        };
+        let place = format!("the .network file that matches {device}{what}; then networkctl reload");
         job.part(place, text);
     }
     if job.queues.iter().any(|queue| queue.is("cake")) {
         job.notes.push(
-            "RTTSec= and AckFilter= need systemd 253; older ones warn and keep 100 ms and no filter".into(),
+            "RTTSec= and AckFilter= are newer than systemd 252, which warns, and keeps 100 ms and no filter"
+                .into(),
         );
     }
     Ok(())

@@ -2,11 +2,15 @@
 
 use quell_units::Framing;
 
-use super::{Job, Unwritable, kilobits};
+use super::job::{Job, Unwritable, kilobits};
 use crate::counted::unframed;
 
 /// Bytes of a frame's header that Linux counts on a device of Ethernet.
 const HEADER: i64 = 14;
+
+/// The fields of downloads and of uploads: ECN, limit, target, and options of tc.
+const FIELDS: [[&str; 4]; 2] =
+    [["ingress_ecn", "ilimit", "itarget", "iqdisc_opts"], ["egress_ecn", "elimit", "etarget", "eqdisc_opts"]];
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     job.one_for_both()?;
@@ -67,16 +71,11 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         ("squash_ingress", "0".into()),
         ("qdisc_really_really_advanced", "1".into()),
     ];
-    for (number, letter) in [(0, 'i'), (1, 'e')] {
-        let queue = &job.queues[number];
-        let name = if letter == 'i' { "ingress_ecn" } else { "egress_ecn" };
-        fields.extend(queue.text("uci.ecn").map(|text| (name, text.to_string())));
-        let name = if letter == 'i' { "ilimit" } else { "elimit" };
-        fields.extend(queue.text("uci.limit").map(|text| (name, text.to_string())));
-        let name = if letter == 'i' { "itarget" } else { "etarget" };
-        fields.extend(queue.text("uci.target").map(|text| (name, text.to_string())));
-        let name = if letter == 'i' { "iqdisc_opts" } else { "eqdisc_opts" };
-        fields.push((name, options(number)));
+    for (number, [ecn, limit, target, rest]) in FIELDS.into_iter().enumerate() {
+        for (field, word) in [(ecn, "uci.ecn"), (limit, "uci.limit"), (target, "uci.target")] {
+            fields.extend(job.queues[number].text(word).map(|text| (field, text.to_string())));
+        }
+        fields.push((rest, options(number)));
     }
     let commands: Vec<String> =
         fields.iter().map(|(name, value)| format!("uci set sqm.@queue[0].{name}='{value}'\n")).collect();
@@ -94,8 +93,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     }
     if !cake && linklayer != "none" {
         job.notes.push(format!(
-            "overhead = {overhead} leaves out the {HEADER} B of Ethernet's header, which Linux counts itself; on a device of \
-             PPPoE, which has none, write {}",
+            "overhead = {overhead} leaves out the {HEADER} B of Ethernet's header, which Linux counts itself; on a \
+             device of PPPoE, which has none, write {}",
             overhead + HEADER
         ));
     }
@@ -103,7 +102,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         job.notes.push("rates are whole kbit/s there, rounded down".into());
     }
     job.part(
-        format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add on 25.12)"),
+        format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add where opkg is gone)"),
         shell,
     );
     job.part("or in its place /etc/config/sqm", format!("config queue 'quell'\n{}", lines.concat()));

@@ -1,6 +1,7 @@
 //! A curve of drop probabilities over the queue, as routers with RED in hardware have it.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::red::RedParams;
 use quell_units::{Duration, QueueSize};
 
 use crate::shaped::{FULL, Side};
@@ -26,15 +27,17 @@ const TOP: f64 = 0.1;
 impl Profile {
     /// The profile of a side: RED's own, or one around an algorithm's target. None for a drop-tail.
     pub fn of(side: &Side) -> Option<Profile> {
-        let bytes = |size: QueueSize| size.in_bytes(FULL);
+        let red = |p: &RedParams| {
+            let bytes = |size: QueueSize| size.in_bytes(FULL);
+            Profile { min: bytes(p.min_th), max: bytes(p.max_th), top: p.max_p, gentle: p.gentle }
+        };
         let around = |target: Duration| {
             let min = side.bytes_of(target.as_secs_f64());
             Profile { min, max: TARGETS * min, top: TOP, gentle: true }
         };
         match &side.aqm {
-            AqmConfig::Red(p) => {
-                Some(Profile { min: bytes(p.min_th), max: bytes(p.max_th), top: p.max_p, gentle: p.gentle })
-            }
+            AqmConfig::Red(p) => Some(red(p)),
+            AqmConfig::Ared(p) => Some(red(&p.red(&side.as_link()))),
             AqmConfig::Codel(p) => Some(around(p.target)),
             AqmConfig::FqCodel(p) => Some(around(p.target)),
             AqmConfig::Pie(p) => Some(around(p.target)),

@@ -2,17 +2,17 @@
 
 use quell_units::Framing;
 
-use super::{Job, Unwritable, short};
+use super::job::{Job, Unwritable, short};
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
-    let devices = [job.lan()?.to_string(), job.shaped.wan.clone()];
     let (mut types, mut interfaces, mut tree) = (String::new(), String::new(), String::new());
-    for number in [1, 0] {
-        let direction = job.queues[number].direction;
-        let name = format!("quell-{direction}");
-        let device = &devices[number];
+    for number in job.numbers().iter().copied() {
+        let name = job.name(number);
+        let device = job.device(number)?;
         let mut words = vec![format!("add name={name} kind={}", job.queues[number].offer.native)];
-        if job.queues[number].is("cake") {
+        if job.port {
+            interfaces.push_str(&format!("set [find where interface={device}] queue={name}\n"));
+        } else if job.queues[number].is("cake") {
             let link = job.queues[number].side.link;
             let framing = match link.framing {
                 Framing::None => "none",
@@ -43,10 +43,13 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         }
     }
     job.part("the terminal of RouterOS", text);
-    job.notes.push(format!(
-        "all hosts are behind {}: with several ports of a bridge, shape downloads by a queue tree whose parent is the \
-         bridge, with max-limit",
-        devices[0]
-    ));
+    if !job.port {
+        let note = format!(
+            "all hosts are behind {}: with several ports of a bridge, shape downloads by a queue tree whose parent is \
+             the bridge, with max-limit",
+            job.device(0)?
+        );
+        job.notes.push(note);
+    }
     Ok(())
 }

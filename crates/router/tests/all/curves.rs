@@ -70,7 +70,8 @@ fn the_buffer_of_junos_is_a_time() {
 fn thresholds_of_ios_xe_are_those_of_red_and_wred() {
     let line = |aqm, start: &str| {
         let text = write(Platform::IosXe, &shaped("docsis", aqm)).unwrap().parts[0].text.clone();
-        text.lines().find_map(|l| l.trim().strip_prefix(start).map(str::to_string)).unwrap()
+        let down = text.split_once("policy-map quell-down").unwrap().1;
+        down.lines().find_map(|l| l.trim().strip_prefix(start).map(str::to_string)).unwrap()
     };
     let red = || {
         with(

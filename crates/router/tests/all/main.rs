@@ -3,6 +3,7 @@
 mod curves;
 mod golden;
 mod numbers;
+mod page;
 mod refused;
 
 use quell_aqm::catalog::{AqmConfig, find};

@@ -12,7 +12,7 @@ use quell_aqm::pie::PieParams;
 use quell_router::{Platform, Shaped, Written, write};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
-use crate::{default, shaped};
+use crate::{default, shaped, with};
 
 /// Names and values of a direction's queue.
 type Words = BTreeMap<String, String>;
@@ -217,12 +217,14 @@ proptest! {
     ) {
         let (target_of, update_interval) = (Duration::from_micros(target), Duration::from_micros(update));
         let pie = AqmConfig::Pie(PieParams { target: target_of, update_interval, alpha, beta, ..PieParams::default() });
-        let fq = AqmConfig::FqPie(FqPieParams { target: target_of, update_interval, alpha, beta, ..FqPieParams::default() });
-        for aqm in [pie, fq] {
+        let fq = FqPieParams { target: target_of, update_interval, alpha, beta, ..FqPieParams::default() };
+        for aqm in [pie, AqmConfig::FqPie(fq)] {
             let times = [("target", target as f64, 0.5), ("tupdate", update as f64, 0.5)];
             // FreeBSD keeps parts of 2^-13, and Linux those of 2^-4 as their number.
-            check(Platform::FreeBsd, aqm.clone(), &[times[0], times[1], ("alpha", alpha, 0.51 / 8192.0), ("beta", beta, 0.51 / 8192.0)]);
-            check(Platform::OpenWrt, aqm, &[times[0], times[1], ("alpha", alpha * 16.0, 0.5), ("beta", beta * 16.0, 0.5)]);
+            for (platform, parts, within) in [(Platform::FreeBsd, 1.0, 0.51 / 8192.0), (Platform::OpenWrt, 16.0, 0.5)] {
+                let gains = [("alpha", alpha * parts, within), ("beta", beta * parts, within)];
+                check(platform, aqm.clone(), &[times[0], times[1], gains[0], gains[1]]);
+            }
         }
     }
 
@@ -278,4 +280,66 @@ fn a_buffer_of_bytes_is_said_in_bytes_or_packets() {
     let networkd = said(Platform::Networkd);
     assert_eq!((&*networkd["MemoryLimitBytes"], &*networkd["PacketLimit"]), ("150000", "10240"));
     assert_eq!(said(Platform::FreeBsd)["limit"], "100");
+}
+
+/// The lines of Linux say the same to the reader of tc's lines.
+#[test]
+fn lines_of_linux_are_read_back() {
+    let linux = Platform::find("linux").unwrap();
+    let kernel = quell_tc::Kernel::new(6, 12);
+    let read = |aqm: AqmConfig| {
+        let written = write(linux, &shaped("vdsl-pppoe", aqm)).unwrap();
+        let lines = written.parts[0]
+            .text
+            .lines()
+            .filter(|l| l.starts_with("tc ") && l.contains(" replace ") && !l.ends_with(" ingress"));
+        let dump = quell_tc::read(&lines.map(|l| format!("{l}\n")).collect::<String>(), kernel);
+        assert!(dump.problems.iter().all(|problem| !problem.fatal), "{:?}", dump.problems);
+        dump
+    };
+    let cake = with("cake", "rtt = \"80 ms\"\nisolation = \"dual-srchost\"\nack_filter = \"on\"");
+    let dump = read(cake);
+    for (device, mbit) in [("eth0", 19), ("ifb4eth0", 95)] {
+        let queue =
+            dump.queues.iter().find(|q| q.device.as_deref() == Some(device) && q.kind == "cake").unwrap();
+        let AqmConfig::Cake(cake) = &queue.meaning.as_ref().unwrap().aqm else { panic!("{queue:?}") };
+        assert_eq!(cake.bandwidth, Some(BitRate::from_bps(mbit * 1_000_000)));
+        assert_eq!((cake.overhead, cake.rtt), (Bytes::new(30), Duration::from_millis(80)));
+        assert_eq!(cake.framing, quell_aqm::cake::Framing::Ptm);
+    }
+    let dump = read(with("fq-codel", "target = \"7 ms\"\ninterval = \"90 ms\"\nquantum = \"300 B\""));
+    // 64/65 of the rates.
+    let rates: Vec<u64> = dump.classes.iter().map(|class| class.rate.bps() / 1_000_000).collect();
+    assert_eq!(rates, [18, 93]);
+    for queue in dump.queues.iter().filter(|q| q.kind == "fq_codel") {
+        let AqmConfig::FqCodel(fq) = &queue.meaning.as_ref().unwrap().aqm else { panic!("{queue:?}") };
+        assert_eq!((fq.target, fq.interval), (Duration::from_millis(7), Duration::from_millis(90)));
+        assert_eq!(
+            (fq.quantum, queue.meaning.as_ref().unwrap().buffer),
+            (Bytes::new(300), QueueSize::Packets(100.0))
+        );
+    }
+}
+
+/// The files of sqm and of networkd say the same to the reader of such files.
+#[test]
+fn files_are_read_back() {
+    let aqm = || with("fq-codel", "target = \"7 ms\"\ninterval = \"90 ms\"\nquantum = \"300 B\"");
+    for (platform, numbers) in [(Platform::OpenWrt, vec![1]), (Platform::Networkd, vec![0, 1])] {
+        let written = write(platform, &shaped("docsis", aqm())).unwrap();
+        for number in numbers {
+            let dump = quell_tc::read(&written.parts[number].text, quell_tc::Kernel::new(6, 12));
+            let fatal: Vec<_> = dump.problems.iter().filter(|problem| problem.fatal).collect();
+            assert!(fatal.is_empty(), "{platform:?} {fatal:?}");
+            let mut seen = 0;
+            for queue in dump.queues.iter().filter(|q| q.meaning.is_some()) {
+                let meaning = queue.meaning.as_ref().unwrap();
+                let AqmConfig::FqCodel(fq) = &meaning.aqm else { panic!("{queue:?}") };
+                assert_eq!((fq.target, fq.interval), (Duration::from_millis(7), Duration::from_millis(90)));
+                assert_eq!((fq.quantum, meaning.ecn), (Bytes::new(300), true));
+                seen += 1;
+            }
+            assert!(seen > 0, "{platform:?} {dump:?}");
+        }
+    }
 }

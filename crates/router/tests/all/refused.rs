@@ -1,7 +1,7 @@
 //! What is refused, and what is noted.
 
-use quell_router::{Can, Platform, Unwritable, write};
-use quell_units::BitRate;
+use quell_router::{Can, Platform, Unwritable, write, write_port};
+use quell_units::{BitRate, QueueSize};
 
 use crate::{default, shaped, side, with};
 
@@ -121,6 +121,70 @@ fn what_a_router_can_is_what_it_writes() {
                 !written.parts.is_empty() && written.parts.iter().all(|p| p.text.ends_with('\n')),
                 "{platform:?} {name}"
             );
+        }
+    }
+}
+
+/// A port at its own rate has the queue and no shaper.
+#[test]
+fn a_port_is_not_shaped() {
+    let aqm = with("fq-codel", "target = \"500 us\"\ninterval = \"5 ms\"\nce_threshold = \"100 us\"");
+    let port = side("port", "10 Gbit/s", aqm);
+    let text = |platform: Platform| write_port(platform, "eth0", &port).map(|w| w.parts[0].text.clone());
+    let linux = text(Platform::find("linux").unwrap()).unwrap();
+    assert!(
+        linux.starts_with("tc qdisc replace dev eth0 root handle 1: fq_codel ")
+            && linux.contains(" target 500us ")
+            && linux.contains(" ce_threshold 100us")
+            && linux.lines().count() == 1,
+        "{linux}"
+    );
+    let networkd = text(Platform::Networkd).unwrap();
+    assert!(
+        networkd.starts_with("[FairQueueingControlledDelay]\nParent=root\nTargetSec=500us\n"),
+        "{networkd}"
+    );
+    for platform in Platform::all() {
+        match write_port(platform, "xe-0/0/0", &port) {
+            Ok(written) => {
+                let text = &written.parts[0].text;
+                assert!(
+                    !["shap", "Rate=", "max-limit", "bandwidth", "htb"].iter().any(|w| text.contains(w)),
+                    "{text}"
+                );
+            }
+            Err(said) => assert!(matches!(said, Unwritable::NoPort { .. }), "{platform:?}: {said}"),
+        }
+    }
+    let said = write_port(Platform::Junos, "a b", &port).unwrap_err();
+    assert!(matches!(said, Unwritable::Device { .. }), "{said}");
+}
+
+/// Rates, buffers and overheads that nobody has are answered all the same.
+#[test]
+fn extremes_are_answered() {
+    let sizes =
+        [QueueSize::Packets(0.0), QueueSize::Packets(1e12), QueueSize::Bytes(1.0), QueueSize::Bytes(1e15)];
+    for platform in Platform::all() {
+        for offer in platform.offers() {
+            for (rate, link) in [(1_000, "adsl-pppoe-llcsnap"), (u64::MAX, "docsis"), (600_000, "satellite")]
+            {
+                for buffer in sizes {
+                    let mut shaped = shaped(link, default(offer.algorithm));
+                    (shaped.down.link.rate, shaped.up.link.rate) =
+                        (BitRate::from_bps(rate), BitRate::from_bps(1_000));
+                    (shaped.down.buffer, shaped.up.buffer) = (buffer, buffer);
+                    let written = write(platform, &shaped);
+                    let text = written.map(|w| w.parts.into_iter().map(|p| p.text).collect::<String>());
+                    // Linux refuses what its words cannot have, with the rule.
+                    assert!(
+                        matches!(&text, Ok(text) if !text.contains("NaN") && !text.contains("inf"))
+                            || matches!(&text, Err(Unwritable::NotInLinux(_))),
+                        "{platform:?} {} {rate} {buffer}: {text:?}",
+                        offer.algorithm
+                    );
+                }
+            }
         }
     }
 }

@@ -14,22 +14,22 @@ use crate::values::Value;
 const USUAL_BANDWIDTH: BitRate = BitRate::from_bps(10_000_000);
 
 /// The smallest weight that tc finds, as a power of 1/2, and from which on it warns.
-const MOST_WLOG: u32 = 31;
-const LONG_WLOG: u32 = 10;
+const MOST_WLOG: i32 = 31;
+const LONG_WLOG: i32 = 10;
 
 /// n of the largest 2^-n with which a burst of packets raises an average from nothing to no more than `min` packets:
 /// `burst + 1 - min <= (1 - (1 - w)^burst) / w`, as tc_red_eval_ewma in iproute2. None if `min` exceeds the burst.
-pub(crate) fn wlog(min: f64, burst: f64) -> Option<u32> {
+pub(crate) fn wlog(min: f64, burst: f64) -> Option<i32> {
     let over = burst + 1.0 - min;
-    let reaches = |n: &u32| {
-        let w = libm::ldexp(1.0, -(*n as i32));
+    let reaches = |n: &i32| {
+        let w = libm::ldexp(1.0, -*n);
         over <= (1.0 - libm::pow(1.0 - w, burst)) / w
     };
     (over >= 1.0).then(|| (1..=MOST_WLOG).find(reaches)).flatten()
 }
 
 /// The largest burst that tc makes 2^-n of, or the next one that it can.
-fn burst(min: f64, n: u32) -> Option<(i64, u32)> {
+fn burst(min: f64, n: i32) -> Option<(i64, i32)> {
     let least = libm::ceil(min).max(1.0) as i64;
     // A longer burst never has a larger weight.
     let (mut low, mut high) = (least, 1_i64 << 32);
@@ -69,10 +69,10 @@ fn resolve(weight: Weight, link: &Link) -> Result<f64, String> {
 /// Sets burst and probability; `avpkt` is what `min` of one packet is.
 fn say_average(draft: &mut Draft, of: &Average, avpkt: f64) -> Result<(), String> {
     let exact = -libm::log2(of.weight);
-    let n = libm::round(exact).clamp(1.0, f64::from(MOST_WLOG)) as u32;
+    let n = libm::round(exact).clamp(1.0, f64::from(MOST_WLOG)) as i32;
     let (burst, found) = burst(of.min / avpkt, n)
         .ok_or_else(|| format!("no burst of tc's makes a weight of {}", of.weight))?;
-    let grid = libm::ldexp(1.0, -(found as i32));
+    let grid = libm::ldexp(1.0, -found);
     if libm::fabs(grid / of.weight - 1.0) > 1e-9 {
         draft.note(format!(
             "weight = {}: tc makes a power of 1/2 of burst, min and avpkt: burst {burst} makes {grid}, which is 1/{}",
@@ -203,7 +203,7 @@ fn mean_average(
         ));
     }
     let weight = if let Some(n) = given.count("ewma") {
-        libm::ldexp(1.0, -(n.min(MOST_WLOG) as i32))
+        libm::ldexp(1.0, -i32::try_from(n).unwrap_or(MOST_WLOG).min(MOST_WLOG))
     } else {
         let burst = number("burst")
             .filter(|burst| *burst > 0.0)
@@ -214,7 +214,7 @@ fn mean_average(
                 libm::ceil(min / per_packet)
             ));
         };
-        let weight = libm::ldexp(1.0, -(n as i32));
+        let weight = libm::ldexp(1.0, -n);
         draft.note(format!(
             "weight = {weight}: tc's from a burst of {burst} packets and a min of {} of them",
             quell_units::text::three_digits(min / per_packet)

@@ -1,12 +1,14 @@
-//! `quell aqm tc`: lines of Linux's tc, out.
+//! `quell aqm tc`: lines of Linux's tc, out and in.
+
+mod read;
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_scenario::{Document, Plugins};
+use quell_scenario::{Document, Plugins, ScenarioError};
 use quell_tc::{Kernel, Link, Place, Written, defaults};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize, Time};
 use serde_json::json;
 
-use crate::args::{Format, FormatArgs, assignment};
+use crate::args::assignment;
 use crate::failure::{Failure, unknown_name};
 use crate::{json, table, terminal};
 
@@ -18,12 +20,22 @@ Examples:
   quell aqm tc pie --at htb --rate 18Mbit/s --layer docsis
   quell aqm tc dualpi2 --kernel 7.2
   quell aqm tc cake --defaults
+  quell aqm tc --read 'qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024'
+  tc -s qdisc show | quell aqm tc --read - --to gateway
+  quell aqm tc --read /etc/config/sqm
 
 Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
 pub struct Args {
     /// The algorithm's name.
-    #[arg(value_name = "NAME")]
-    name: String,
+    #[arg(value_name = "NAME", required_unless_present = "read")]
+    name: Option<String>,
+    /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
+    /// input. Prints the keys of a scenario.
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["name", "set", "dev", "at", "rate", "layer", "buffer", "ecn", "defaults"])]
+    read: Option<String>,
+    /// What to make of it.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "read")]
+    to: To,
     /// Set a parameter of the algorithm.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
@@ -54,8 +66,30 @@ pub struct Args {
     /// Print what the qdisc has where a line says nothing, version by version.
     #[arg(long)]
     defaults: bool,
-    #[command(flatten)]
-    format: FormatArgs,
+    /// Output format; text is TOML where it is of a scenario or a gateway.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    format: Format,
+}
+
+/// The format of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Lines.
+    #[default]
+    #[value(alias = "toml", alias = "table")]
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// What a line becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum To {
+    /// Tables of a scenario.
+    #[default]
+    Scenario,
+    /// A configuration of quell gateway.
+    Gateway,
 }
 
 /// Where a qdisc goes.
@@ -70,18 +104,24 @@ enum At {
     Htb,
 }
 
-/// Writes the lines.
+/// Writes the lines of an algorithm, or reads some.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if catalog::find(&args.name).is_none() {
-        return Err(unknown_name("algorithm", &args.name, CATALOG.iter().map(|entry| entry.name)));
+    if let Some(line) = &args.read {
+        return read::run(line, args.to, args.kernel, args.format);
+    }
+    let given = args.name.as_deref().unwrap_or_default();
+    // tc's name is one, too.
+    let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
+    if catalog::find(ours).is_none() {
+        return Err(unknown_name("algorithm", given, CATALOG.iter().map(|entry| entry.name)));
     }
     if args.defaults {
-        return defaults(&args.name, args.format.format);
+        return defaults(ours, args.format);
     }
-    let written = write(args)?;
-    match args.format.format {
-        Format::Json => json::print(&output(&args.name, args.kernel, &written)),
-        Format::Table => {
+    let written = write(args, ours)?;
+    match args.format {
+        Format::Json => json::print(&output(ours, args.kernel, &written)),
+        Format::Text => {
             terminal::print(&(written.lines.join("\n") + "\n"))?;
             written.notes.iter().for_each(|note| terminal::note(note));
             Ok(())
@@ -99,39 +139,35 @@ fn output(algorithm: &str, kernel: Kernel, written: &Written) -> serde_json::Val
     })
 }
 
-fn write(args: &Args) -> Result<Written, Failure> {
-    let qdisc = quell_tc::QDISCS.iter().find(|(name, _)| *name == args.name).map(|(_, qdisc)| *qdisc);
+fn write(args: &Args, name: &str) -> Result<Written, Failure> {
+    let qdisc = quell_tc::QDISCS.iter().find(|(ours, _)| *ours == name).map(|(_, qdisc)| *qdisc);
     let usual = qdisc.and_then(|qdisc| quell_tc::usual(qdisc, args.kernel));
     let buffer =
         args.buffer.or(usual.as_ref().map(|usual| usual.buffer)).unwrap_or(QueueSize::Packets(1000.0));
     let ecn = args.ecn.or(usual.as_ref().map(|usual| usual.ecn)).unwrap_or(false);
     // The scenario's own parser reads the parameters, and the checks of a link are its own.
     let rate = args.rate.unwrap_or(BitRate::from_bps(1_000_000_000));
-    let name = &args.name;
     let text = format!(
         "schema = 1\nduration = \"1 s\"\nflows = [{{ name = \"any\" }}]\naqm = [{{ algorithm = \"{name}\" }}]\n\
          dumbbell = {{ rate = \"{rate}\", delay = \"1 ms\", buffer = \"{buffer}\" }}\n"
     );
     let mut document = Document::parse(&text, "--set")?;
     for (key, value) in &args.set {
-        let without_line = |mut e: quell_scenario::ScenarioError| {
-            // Nobody has a file with these lines.
-            (e.line, e.column) = (None, None);
-            Failure::from(e)
-        };
         document.set_text(&format!("aqm.{name}.{key}"), value).map_err(without_line)?;
     }
-    let unplaced = |mut e: quell_scenario::ScenarioError| {
-        (e.line, e.column) = (None, None);
-        Failure::from(e)
-    };
-    let study = document.study(&Plugins::new()).map_err(unplaced)?;
-    let at = study.points[0].link_at("bottleneck", Time::ZERO, &Plugins::new()).map_err(unplaced)?;
+    let study = document.study(&Plugins::new()).map_err(without_line)?;
+    let at = study.points[0].link_at("bottleneck", Time::ZERO, &Plugins::new()).map_err(without_line)?;
     let Some((_, config)) = at.algorithms.into_iter().next() else {
         return Err(bad_input!("{name}: is not of the catalog"));
     };
     let link = Link { rate: args.rate, buffer, ecn, mean_packet: args.packet };
     quell_tc::write(&config, &link, &place(args)?, args.kernel).map_err(|e| bad_input!("{e}"))
+}
+
+/// An error of a text that nobody has a file of.
+fn without_line(mut error: ScenarioError) -> Failure {
+    (error.line, error.column) = (None, None);
+    error.into()
 }
 
 fn place(args: &Args) -> Result<Place, Failure> {

@@ -1,0 +1,453 @@
+//! Lines of tc, in: as tables of a scenario, or as a configuration of a gateway.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use quell_aqm::catalog::AqmConfig;
+use quell_files::Limit;
+use quell_scenario::{Plugins, Study};
+use quell_tc::{Bucket, Counters, Dump, Kernel, Leaf, Meaning, Shape, Shaped, links};
+use quell_units::text::one_line;
+use quell_units::{BitRate, QueueSize};
+use serde_json::{Value, json};
+
+use super::{Format, To, without_line};
+use crate::failure::Failure;
+use crate::{json, terminal};
+
+/// The limit of what is read.
+const DUMP: Limit = Limit::of_text("what tc prints");
+
+/// Reads a line, or a file of lines, and prints what it is here.
+pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Failure> {
+    let dump = quell_tc::read(&text(given)?, kernel);
+    let links = links(&dump);
+    let problems: Vec<String> = dump.problems.iter().map(|problem| one_line(&problem.to_string())).collect();
+    if links.is_empty() {
+        let many = problems.len().min(5);
+        let more = problems.len() - many + dump.more_problems;
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let why = match many {
+            0 => "no queue is in it that is an algorithm: give a line such as 'fq_codel target 5ms'"
+                .to_string(),
+            _ => problems[..many].join("; ") + &more,
+        };
+        return Err(bad_input!("--read: {why}"));
+    }
+    for link in &links {
+        check(link)?;
+    }
+    match (format, to) {
+        (Format::Json, _) => json::print(&output(&links, &dump))?,
+        (Format::Text, To::Scenario) => terminal::print(&scenario(&links)?)?,
+        (Format::Text, To::Gateway) => terminal::print(&gateway(&links)?)?,
+    }
+    problems.iter().for_each(|problem| terminal::note(problem));
+    if dump.more_problems > 0 {
+        terminal::note(&format!("{} more such places of the text", dump.more_problems));
+    }
+    let mut said: Vec<&str> = Vec::new();
+    for link in &links {
+        for note in notes(link) {
+            if !said.contains(&note) {
+                terminal::note(note);
+                said.push(note);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text that is read: a file's, standard input's, or the line itself.
+fn text(given: &str) -> Result<String, Failure> {
+    let path = Path::new(given);
+    let bytes = match given {
+        "-" => quell_files::read_all(std::io::stdin().lock(), DUMP),
+        // A line has words; a path of several is one that is there.
+        _ if !path.exists() && (given.contains(char::is_whitespace) || !given.contains(['/', '.'])) => {
+            return Ok(given.to_string());
+        }
+        _ => quell_files::read(path, DUMP),
+    };
+    let name = if given == "-" { "standard input".to_string() } else { quell_files::name(path) };
+    let bytes = bytes.map_err(|e| bad_input!("--read: cannot read {name}: {e}"))?;
+    if bytes.iter().take(1024).any(|byte| *byte == 0) {
+        return Err(bad_input!("--read: {name} is no text: give what tc prints, or a file of settings"));
+    }
+    // What is no text further on is named with its line.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The notes on a link and its queues.
+fn notes(link: &Shaped) -> impl Iterator<Item = &str> {
+    let leaves = match &link.shape {
+        Shape::Classes(leaves) => leaves.as_slice(),
+        _ => &[],
+    };
+    let of_leaves = leaves.iter().filter_map(|leaf| leaf.queue.as_ref()).flat_map(|queue| &queue.notes);
+    let own = link.queue.iter().flat_map(|queue| &queue.notes);
+    link.notes.iter().chain(own).chain(of_leaves).map(String::as_str)
+}
+
+/// An algorithm as a table in one line: its name, and what is not as by default.
+fn inline(config: &AqmConfig) -> Result<String, Failure> {
+    let keys: Vec<String> =
+        keys(config)?.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    Ok(keys.join(", "))
+}
+
+/// An algorithm's name, and its parameters that are not as by default, as TOML.
+fn keys(config: &AqmConfig) -> Result<Vec<(String, String)>, Failure> {
+    let cannot = |e: toml::ser::Error| Failure::cannot("write the parameters", e);
+    let table = toml::Table::try_from(config).map_err(cannot)?;
+    let changed = config.changed();
+    let mut keys = vec![("algorithm".to_string(), format!("\"{}\"", config.name()))];
+    for (name, _) in changed {
+        if let Some(value) = table.get(name) {
+            keys.push((name.to_string(), value.to_string()));
+        }
+    }
+    Ok(keys)
+}
+
+/// A size without the digits that arithmetic leaves.
+fn size(size: QueueSize) -> String {
+    format!("\"{size}\"")
+}
+
+/// The keys of a link's table.
+fn link_keys(link: &Shaped) -> Result<Vec<(&'static str, String)>, Failure> {
+    let mut keys = Vec::new();
+    if let Shape::Rate(rate) = &link.shape {
+        keys.push(("rate", format!("\"{rate}\"")));
+    }
+    let of_bucket = |bucket: &Bucket| bucket.limit.map(|limit| QueueSize::Bytes(limit.get() as f64));
+    let buffer = match (&link.queue, &link.shape) {
+        (Some(queue), _) => Some(queue.buffer),
+        (None, Shape::Bucket(bucket)) => of_bucket(bucket),
+        _ => None,
+    };
+    if let Some(buffer) = buffer {
+        keys.push(("buffer", size(buffer)));
+    }
+    if link.queue.as_ref().is_some_and(|queue| queue.ecn) {
+        keys.push(("ecn", "true".to_string()));
+    }
+    match &link.shape {
+        Shape::Bucket(bucket) => {
+            let mut text = format!("{{ rate = \"{}\", burst = \"{}\"", bucket.rate, bucket.burst);
+            if let Some(rate) = bucket.peak_rate {
+                let _ = write!(text, ", peak_rate = \"{rate}\"");
+            }
+            if let (Some(_), Some(mtu)) = (bucket.peak_rate, bucket.mtu) {
+                let _ = write!(text, ", mtu = \"{mtu}\"");
+            }
+            keys.push(("shaper", text + " }"));
+        }
+        Shape::Classes(leaves) => keys.push(("classes", classes(leaves)?)),
+        _ => {}
+    }
+    Ok(keys)
+}
+
+/// The name of a class here: letters, digits, - and _.
+fn class_name(id: &str) -> String {
+    let plain: String = id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    format!("class-{plain}")
+}
+
+/// The leaf without a match: the one that htb names, or the last.
+fn default_leaf(leaves: &[Leaf]) -> Option<&Leaf> {
+    leaves.iter().find(|leaf| leaf.is_default).or(leaves.iter().rfind(|leaf| leaf.is_leaf))
+}
+
+/// Classes as a list.
+fn classes(leaves: &[Leaf]) -> Result<String, Failure> {
+    let default = default_leaf(leaves).map(|leaf| leaf.class.id.as_str());
+    let mut text = String::from("[\n");
+    for leaf in leaves {
+        let class = &leaf.class;
+        let _ = write!(text, "    {{ name = \"{}\"", class_name(&class.id));
+        let parent =
+            class.parent.as_ref().filter(|parent| leaves.iter().any(|other| other.class.id == **parent));
+        if let Some(parent) = parent {
+            let _ = write!(text, ", parent = \"{}\"", class_name(parent));
+        }
+        let _ = write!(text, ", rate = \"{}\"", class.rate);
+        if let Some(ceil) = class.ceil.filter(|ceil| *ceil != class.rate) {
+            let _ = write!(text, ", ceil = \"{ceil}\"");
+        }
+        for (key, bytes) in [("burst", class.burst), ("cburst", class.cburst)] {
+            // Of at least a packet.
+            if let Some(bytes) = bytes.filter(|bytes| bytes.get() >= 1500) {
+                let _ = write!(text, ", {key} = \"{bytes}\"");
+            }
+        }
+        if leaf.is_leaf {
+            if let Some(quantum) = class.quantum.filter(|quantum| quantum.get() >= 1500) {
+                let _ = write!(text, ", quantum = \"{quantum}\"");
+            }
+            if class.priority > 0 {
+                let _ = write!(text, ", priority = {}", class.priority);
+            }
+            if default != Some(class.id.as_str()) {
+                let _ = write!(text, ", match = {{ group = \"{}\" }}", class_name(&class.id));
+            }
+            if let Some(queue) = &leaf.queue {
+                let _ =
+                    write!(text, ", buffer = {}, aqm = {{ {} }}", size(queue.buffer), inline(&queue.aqm)?);
+            }
+        }
+        text.push_str(" },\n");
+    }
+    Ok(text + "]")
+}
+
+/// The groups of flows that classes ask for.
+fn groups(link: &Shaped) -> Vec<String> {
+    let Shape::Classes(leaves) = &link.shape else { return Vec::new() };
+    let default = default_leaf(leaves).map(|leaf| leaf.class.id.as_str());
+    let matched = leaves.iter().filter(|leaf| leaf.is_leaf && default != Some(leaf.class.id.as_str()));
+    matched.map(|leaf| class_name(&leaf.class.id)).collect()
+}
+
+/// The algorithm of a link; without one it is drop-tail, as below a tbf.
+fn algorithm(link: &Shaped) -> Result<Vec<(String, String)>, Failure> {
+    match &link.queue {
+        Some(Meaning { aqm, .. }) => keys(aqm),
+        None => Ok(vec![("algorithm".to_string(), "\"drop-tail\"".to_string())]),
+    }
+}
+
+/// A link as tables of a scenario.
+fn tables(link: &Shaped) -> Result<String, Failure> {
+    let mut text = String::from("[dumbbell]\n");
+    for (key, value) in link_keys(link)? {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    text.push_str("\n[[aqm]]\n");
+    for (key, value) in algorithm(link)? {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    Ok(text)
+}
+
+/// Refuses what no scenario can have, with the words of a scenario's check.
+fn check(link: &Shaped) -> Result<(), Failure> {
+    let tables = tables(link)?;
+    let has = |key: &str| tables.lines().any(|line| line.starts_with(&format!("{key} = ")));
+    let mut needed = String::new();
+    for (key, value) in [("rate", "100 Gbit/s"), ("delay", "1 ms"), ("buffer", "1000 packets")] {
+        if !has(key) {
+            let _ = writeln!(needed, "{key} = \"{value}\"");
+        }
+    }
+    let flows: Vec<String> = groups(link).iter().map(|name| format!("{{ name = \"{name}\" }}, ")).collect();
+    let tables = tables.replacen("[dumbbell]\n", &format!("[dumbbell]\n{needed}"), 1);
+    let text =
+        format!("schema = 1\nduration = \"1 s\"\nflows = [{}{{ name = \"any\" }}]\n{tables}", flows.concat());
+    let place = link.device.as_deref().map_or(String::new(), |device| format!(" {}", one_line(device)));
+    let name = format!("line {}{place}", link.line);
+    Study::parse(&text, &name, &Plugins::new()).map(|_| ()).map_err(without_line)
+}
+
+/// What a link's comment says of it.
+fn heading(link: &Shaped) -> String {
+    let device = link.device.as_deref().unwrap_or("no device");
+    let kind = if link.kind.is_empty() { "its queue" } else { &link.kind };
+    format!("# {}: {} (line {})\n", one_line(device), one_line(kind), link.line)
+}
+
+/// Counters as a comment.
+fn counted(counters: &Counters) -> String {
+    let marked = counters.marked.map_or(String::new(), |marked| format!(", marked {marked}"));
+    let mut text = format!(
+        "# tc counted: sent {} B in {} packets, dropped {}{marked}, overlimits {}, requeues {}, backlog {} B in {} packets\n",
+        counters.bytes,
+        counters.packets,
+        counters.dropped,
+        counters.overlimits,
+        counters.requeues,
+        counters.backlog_bytes,
+        counters.backlog_packets
+    );
+    for (name, pairs) in &counters.tins {
+        let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let _ = writeln!(text, "# {}: {}", one_line(name), one_line(&pairs.join(", ")));
+    }
+    if !counters.others.is_empty() {
+        let pairs: Vec<String> =
+            counters.others.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let _ = writeln!(text, "# also: {}", one_line(&pairs.join(", ")));
+    }
+    text
+}
+
+/// Links as tables of scenarios.
+fn scenario(links: &[Shaped]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for (i, link) in links.iter().enumerate() {
+        if i > 0 {
+            text.push_str("\n# The next is a scenario of its own.\n");
+        }
+        text.push_str(&heading(link));
+        if let Some(counters) = &link.counters {
+            text.push_str(&counted(counters));
+        }
+        text.push_str(&tables(link)?);
+    }
+    if links.iter().all(|link| !matches!(link.shape, Shape::Rate(_))) {
+        terminal::note("give the link a rate and a delay, of which the lines say nothing");
+    }
+    if links.iter().any(|link| !groups(link).is_empty()) {
+        terminal::note(
+            "filters are not read: each class takes the group of its name; name your groups so, or match dscp",
+        );
+    }
+    Ok(text)
+}
+
+/// The rate of a link, CAKE's own too.
+fn rate(link: &Shaped) -> Option<BitRate> {
+    match (&link.shape, link.queue.as_ref().map(|queue| &queue.aqm)) {
+        (Shape::Rate(rate), _) => Some(*rate),
+        (Shape::Bucket(bucket), _) => Some(bucket.rate),
+        (_, Some(AqmConfig::Cake(cake))) => cake.bandwidth,
+        _ => None,
+    }
+}
+
+/// Links as the configuration of a gateway: what leaves, and what an ifb device gets.
+fn gateway(links: &[Shaped]) -> Result<String, Failure> {
+    let is_down = |link: &&Shaped| link.device.as_deref().is_some_and(|device| device.starts_with("ifb"));
+    let (down, up) = (links.iter().find(is_down), links.iter().find(|link| !is_down(link)));
+    let Some(of) = up.or(down) else { return Err(bad_input!("--read: no link is in it")) };
+    let mut text = String::new();
+    let device = up.and_then(|link| link.device.as_deref());
+    let _ = writeln!(text, "wan = {}", toml::Value::from(device.unwrap_or("eth0")));
+    for (key, link) in [("up", up), ("down", down)] {
+        if let Some(rate) = link.and_then(rate) {
+            let _ = writeln!(text, "{key} = \"{rate}\"");
+        }
+    }
+    if let Shape::Bucket(bucket) = &of.shape {
+        let _ = writeln!(text, "burst = \"{}\"", bucket.burst);
+    }
+    if let Some(queue) = &of.queue {
+        let _ = writeln!(text, "buffer = {}\necn = {}", size(queue.buffer), queue.ecn);
+    }
+    text.push_str("\n[aqm]\n");
+    // The gateway shapes, so CAKE need not.
+    for (key, value) in algorithm(of)?.into_iter().filter(|(key, _)| key != "bandwidth") {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    if up.and_then(rate).is_none() && down.and_then(rate).is_none() {
+        terminal::note("give up and down a rate, of which the lines say nothing");
+    }
+    if let (Some(up), Some(down)) = (up, down)
+        && up.queue.as_ref().map(|queue| queue.aqm.name())
+            != down.queue.as_ref().map(|queue| queue.aqm.name())
+    {
+        terminal::note(
+            "the two directions have different algorithms, and a gateway has one: the one of what leaves",
+        );
+    }
+    if matches!(of.shape, Shape::Classes(_)) {
+        terminal::note(
+            "classes of a gateway have no rates: write classes by priority and quantum (docs/gateway.md)",
+        );
+    }
+    let others = links.len() - usize::from(up.is_some()) - usize::from(down.is_some());
+    if others > 0 {
+        terminal::note(&format!(
+            "{others} more of the links are left out: a gateway has one of each direction"
+        ));
+    }
+    Ok(text)
+}
+
+/// Links, for JSON.
+fn output(links: &[Shaped], dump: &Dump) -> Value {
+    let pairs = |pairs: &[(String, String)]| -> Value {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    };
+    let counters = |c: &Counters| {
+        let tins: Vec<Value> =
+            c.tins.iter().map(|(name, of)| json!({ "name": name, "counters": pairs(of) })).collect();
+        json!({
+            "bytes": c.bytes,
+            "packets": c.packets,
+            "dropped": c.dropped,
+            "marked": c.marked,
+            "overlimits": c.overlimits,
+            "requeues": c.requeues,
+            "backlog_bytes": c.backlog_bytes,
+            "backlog_packets": c.backlog_packets,
+            "others": pairs(&c.others),
+            "tins": tins,
+        })
+    };
+    let bucket = |b: &Bucket| {
+        json!({
+            "rate": b.rate,
+            "burst": b.burst,
+            "peak_rate": b.peak_rate,
+            "mtu": b.mtu,
+            "limit": b.limit,
+        })
+    };
+    let class = |leaf: &Leaf| {
+        let c = &leaf.class;
+        json!({
+            "id": c.id,
+            "parent": c.parent,
+            "rate": c.rate,
+            "ceil": c.ceil,
+            "burst": c.burst,
+            "cburst": c.cburst,
+            "quantum": c.quantum,
+            "priority": c.priority,
+            "default": leaf.is_default,
+            "aqm": leaf.queue.as_ref().map(|queue| &queue.aqm),
+            "buffer": leaf.queue.as_ref().map(|queue| queue.buffer),
+            "counters": c.counters.as_ref().map(counters),
+        })
+    };
+    let link = |link: &Shaped| {
+        let classes: Option<Vec<Value>> = match &link.shape {
+            Shape::Classes(leaves) => Some(leaves.iter().map(class).collect()),
+            _ => None,
+        };
+        let shaper = match &link.shape {
+            Shape::Bucket(b) => Some(bucket(b)),
+            _ => None,
+        };
+        json!({
+            "device": link.device,
+            "line": link.line,
+            "qdisc": link.kind,
+            "rate": match &link.shape { Shape::Rate(rate) => Some(rate), _ => None },
+            "shaper": shaper,
+            "classes": classes,
+            "buffer": link.queue.as_ref().map(|queue| queue.buffer),
+            "ecn": link.queue.as_ref().map(|queue| queue.ecn),
+            "aqm": link.queue.as_ref().map(|queue| &queue.aqm),
+            "counters": link.counters.as_ref().map(counters),
+            "notes": notes(link).collect::<Vec<_>>(),
+        })
+    };
+    let problems: Vec<Value> = dump
+        .problems
+        .iter()
+        .map(|p| json!({ "line": p.line, "word": p.word, "says": p.says, "fatal": p.fatal }))
+        .collect();
+    json!({
+        "links": links.iter().map(link).collect::<Vec<_>>(),
+        "problems": problems,
+        "more_problems": dump.more_problems,
+    })
+}

@@ -1,0 +1,74 @@
+//! Lines of Linux's tc, and a script that undoes them.
+
+use quell_aqm::cake::Framing as CakeFraming;
+use quell_aqm::catalog::AqmConfig;
+use quell_tc::{Kernel, Link, Place};
+use quell_units::Framing;
+
+use super::job::{Job, Unwritable};
+use crate::shaped::{FULL, Side};
+
+/// The longest name of a device.
+const LONGEST: usize = 15;
+
+pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable> {
+    let wan = job.shaped.wan.clone();
+    let ifb: String = format!("ifb4{wan}").chars().take(LONGEST).collect();
+    let mut text = String::new();
+    for number in job.numbers().iter().copied() {
+        let (direction, side) = (job.queues[number].direction, job.queues[number].side);
+        let config = if job.port { side.aqm.clone() } else { of_the_link(side) };
+        let cake = job.queues[number].is("cake");
+        let link = Link { rate: Some(side.link.rate), buffer: side.buffer, ecn: side.ecn, mean_packet: FULL };
+        let device = if number == 1 { &wan } else { &ifb };
+        let place = match cake || job.port {
+            true => Place::Root { device: device.clone() },
+            false => Place::Htb { device: device.clone(), shaped: side.link },
+        };
+        let queue = quell_tc::write(&config, &link, &place, kernel).map_err(Unwritable::NotInLinux)?;
+        if number == 0 {
+            // What comes in gets a device of its own first, and there the queue.
+            let redirected = Place::Ifb { device: wan.clone(), ifb: ifb.clone() };
+            let all = quell_tc::write(&config, &Link { rate: None, ..link }, &redirected, kernel)
+                .map_err(Unwritable::NotInLinux)?;
+            let own = format!("dev {ifb} root ");
+            text.extend(all.lines.iter().filter(|line| !line.contains(&own)).map(|line| format!("{line}\n")));
+        }
+        for line in &queue.lines {
+            // A router mostly translates addresses: hosts are those before that.
+            let nat = if cake && !job.port { " nat" } else { "" };
+            text.push_str(&format!("{line}{nat}\n"));
+        }
+        for note in queue.notes.into_iter().filter(|note| !note.starts_with("nat: ")) {
+            job.note(direction, note);
+        }
+    }
+    job.part(format!("a shell of root, after each boot (lines for Linux {kernel})"), text);
+    if job.port {
+        let note = format!(
+            "a card with several queues has mq at its root: `tc qdisc show dev {wan}` lists them, and each gets the \
+             line with parent MQ:NUMBER in place of root"
+        );
+        job.notes.push(note);
+        job.part("the same, to undo it", format!("tc qdisc del dev {wan} root\n"));
+        return Ok(());
+    }
+    let undo = format!("tc qdisc del dev {wan} root\ntc qdisc del dev {wan} ingress\nip link del {ifb}\n");
+    job.part("the same, to undo it", undo);
+    Ok(())
+}
+
+/// The algorithm with the rate and the overhead of the link, where it shapes.
+fn of_the_link(side: &Side) -> AqmConfig {
+    let mut config = side.aqm.clone();
+    if let AqmConfig::Cake(cake) = &mut config {
+        cake.bandwidth = Some(side.link.rate);
+        (cake.overhead, cake.mpu) = (side.link.overhead, side.link.smallest);
+        cake.framing = match side.link.framing {
+            Framing::None => CakeFraming::None,
+            Framing::Atm => CakeFraming::Atm,
+            Framing::Ptm => CakeFraming::Ptm,
+        };
+    }
+    config
+}

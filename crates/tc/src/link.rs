@@ -1,0 +1,164 @@
+//! The links of a dump: what is above and below each other, device by device.
+
+use quell_units::BitRate;
+
+use crate::qdisc::Meaning;
+use crate::read::{Bucket, Class, Counters, Dump, Queue};
+
+/// What holds packets back above a link's queues.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Nothing.
+    None,
+    /// A rate: CAKE's own is in its parameters, and this is an htb's with one class.
+    Rate(BitRate),
+    /// A token bucket.
+    Bucket(Bucket),
+    /// Classes, each leaf with its queue.
+    Classes(Vec<Leaf>),
+}
+
+/// A class with the queue in it, if it is a leaf.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaf {
+    /// The class.
+    pub class: Class,
+    /// It has no class below it.
+    pub is_leaf: bool,
+    /// It takes what no filter sends elsewhere.
+    pub is_default: bool,
+    /// The queue in it, if the text has one.
+    pub queue: Option<Meaning>,
+}
+
+/// A link that a dump is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shaped {
+    /// The device, if the text has one.
+    pub device: Option<String>,
+    /// The line of its root, counted from 1.
+    pub line: usize,
+    /// What is above its queues.
+    pub shape: Shape,
+    /// The algorithm of its queue, or of the first leaf; none if the text has none.
+    pub queue: Option<Meaning>,
+    /// The kind of that queue, as tc has it.
+    pub kind: String,
+    /// The counters of the root.
+    pub counters: Option<Counters>,
+    /// What was assumed, or left out.
+    pub notes: Vec<String>,
+}
+
+/// The part of a handle before its colon.
+fn major(handle: &str) -> &str {
+    handle.split(':').next().unwrap_or(handle)
+}
+
+/// Puts a dump's queues and classes together: a link for each device with a queue, in the order of the text.
+pub fn links(dump: &Dump) -> Vec<Shaped> {
+    let mut devices: Vec<Option<&str>> = Vec::new();
+    for queue in &dump.queues {
+        if !devices.contains(&queue.device.as_deref()) {
+            devices.push(queue.device.as_deref());
+        }
+    }
+    for class in &dump.classes {
+        if !devices.contains(&class.device.as_deref()) {
+            devices.push(class.device.as_deref());
+        }
+    }
+    let links = devices.into_iter().flat_map(|device| {
+        let queues: Vec<&Queue> = dump.queues.iter().filter(|q| q.device.as_deref() == device).collect();
+        let classes: Vec<&Class> = dump.classes.iter().filter(|c| c.device.as_deref() == device).collect();
+        // Without devices and handles, lines are links of their own.
+        let apart = device.is_none() && classes.is_empty() && queues.iter().all(|q| q.parent.is_none());
+        match apart {
+            true => queues.iter().filter_map(|queue| one(None, &[queue], &[])).collect(),
+            false => one(device, &queues, &classes).into_iter().collect::<Vec<_>>(),
+        }
+    });
+    links.collect()
+}
+
+fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Shaped> {
+    let is_silent = |kind: &str| matches!(kind, "ingress" | "clsact" | "noqueue");
+    let mut notes = Vec::new();
+    let root = queues.iter().find(|q| !is_silent(&q.kind) && q.parent.is_none());
+    let root = root.or(queues.iter().find(|q| !is_silent(&q.kind)));
+    let below =
+        |handle: &str| queues.iter().find(|q| q.parent.as_deref().map(major) == Some(major(handle))).copied();
+    let leaf_of = |id: &str| queues.iter().find(|q| q.parent.as_deref() == Some(id)).copied();
+    let (shape, queue): (Shape, Option<&Queue>) = match root {
+        None if classes.is_empty() => return None,
+        Some(root) if root.bucket.is_some() => {
+            let inner = root.handle.as_deref().and_then(below);
+            (root.bucket.map_or(Shape::None, Shape::Bucket), inner)
+        }
+        root if root.is_none_or(|root| root.kind == "htb") => {
+            let default = root.and_then(|root| root.default_class.as_deref());
+            let leaf = |class: &Class| {
+                let minor = class.id.rsplit(':').next().unwrap_or_default();
+                let is_leaf = !classes.iter().any(|other| other.parent.as_deref() == Some(class.id.as_str()));
+                let is_default = default
+                    .is_some_and(|default| default.trim_start_matches('0') == minor.trim_start_matches('0'));
+                Leaf {
+                    class: class.clone(),
+                    is_leaf,
+                    is_default: is_leaf && is_default,
+                    queue: leaf_of(&class.id).and_then(|queue| queue.meaning.clone()),
+                }
+            };
+            let leaves: Vec<Leaf> = classes.iter().map(|class| leaf(class)).collect();
+            let ends: Vec<&Leaf> = leaves.iter().filter(|leaf| leaf.is_leaf).collect();
+            let first = ends.iter().find_map(|leaf| leaf_of(&leaf.class.id));
+            match &ends[..] {
+                [] => {
+                    notes.push(
+                        "htb: its classes are not in the text; add what tc class show prints".to_string(),
+                    );
+                    (Shape::None, root.and_then(|root| root.handle.as_deref()).and_then(below))
+                }
+                [only] => {
+                    let ceil = only.class.ceil.unwrap_or(only.class.rate);
+                    (Shape::Rate(ceil), first)
+                }
+                _ => (Shape::Classes(leaves.clone()), first),
+            }
+        }
+        Some(root) if root.meaning.is_some() => (root.shaped.map_or(Shape::None, Shape::Rate), Some(root)),
+        Some(root) => {
+            let inner: Vec<&&Queue> = queues.iter().filter(|q| q.parent.is_some()).collect();
+            let alike =
+                inner.iter().filter(|q| q.kind == inner.first().map_or("", |first| &first.kind)).count();
+            if let Some(first) = inner.first() {
+                notes.push(format!(
+                    "{}: the first of the {} queues below it stands for all: {} of them {} {}",
+                    root.kind,
+                    inner.len(),
+                    alike,
+                    if alike == 1 { "is" } else { "are" },
+                    first.kind
+                ));
+            }
+            (Shape::None, inner.first().map(|q| **q))
+        }
+        None => return None,
+    };
+    let line = root.map_or(classes.first().map_or(1, |class| class.line), |root| root.line);
+    let counters =
+        root.and_then(|root| root.counters.clone()).or(queue.and_then(|queue| queue.counters.clone()));
+    let meaning = queue.and_then(|queue| queue.meaning.clone());
+    if matches!(shape, Shape::None) && meaning.is_none() {
+        return None;
+    }
+    Some(Shaped {
+        device: device.map(str::to_string),
+        line,
+        shape,
+        kind: queue.map_or(String::new(), |queue| queue.kind.clone()),
+        queue: meaning,
+        counters,
+        notes,
+    })
+}

@@ -1,0 +1,216 @@
+//! What `tc -j` prints.
+
+use serde_json::{Map, Value};
+
+use super::{Counters, Dump, Head, class, queue};
+use crate::Kernel;
+use crate::grammar::{self, Grammar};
+use crate::values::Kind;
+
+/// Keys of a queue or a class that say where it is.
+const PLACE: &[&str] = &[
+    "kind",
+    "class",
+    "dev",
+    "handle",
+    "root",
+    "parent",
+    "refcnt",
+    "options",
+    "leaf",
+    "offloaded",
+    "deleted",
+];
+
+/// Reads a text.
+pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
+    let items = match serde_json::from_str::<Value>(text) {
+        Ok(Value::Array(items)) => items,
+        Ok(item @ Value::Object(_)) => vec![item],
+        Ok(_) => return dump.problem(1, "JSON", "is no list of queues, as tc -j qdisc show prints", true),
+        Err(e) => {
+            let says = match e.is_eof() {
+                true => "the JSON ends in the middle: it was cut; take the output of tc -j again, whole"
+                    .to_string(),
+                false => format!("is no JSON: {e}; take the output of tc -j again"),
+            };
+            return dump.problem(e.line().max(1), "JSON", says, true);
+        }
+    };
+    for (n, item) in items.iter().enumerate() {
+        // JSON of tc is one line: the number says which item.
+        let Value::Object(item) = item else {
+            dump.problem(1, &format!("item {}", n + 1), "is no queue of tc -j", false);
+            continue;
+        };
+        one(dump, n + 1, item, kernel);
+    }
+}
+
+fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
+    let of = |key: &str| item.get(key).and_then(Value::as_str);
+    let empty = Map::new();
+    let options = item.get("options").and_then(Value::as_object).unwrap_or(&empty);
+    let mut head =
+        Head { line: n, device: of("dev"), handle: of("handle"), parent: of("parent"), ..Head::default() };
+    let counters = counters(item);
+    if let Some(kind) = of("class") {
+        if kind != "htb" {
+            return dump.problem(n, kind, "classes of htb are read, and no others", false);
+        }
+        let words = ["prio", "quantum", "rate", "ceil", "burst", "cburst"];
+        let value = |key: &str| options.get(key).or(item.get(key));
+        let words: Vec<String> = words
+            .iter()
+            .filter_map(|key| Some((key, value(key)?.as_f64()?)))
+            .flat_map(|(key, x)| {
+                // Rates are in bytes per second.
+                let x =
+                    if ["rate", "ceil"].contains(key) { format!("{}bit", x * 8.0) } else { x.to_string() };
+                [key.to_string(), x]
+            })
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return class(dump, &head, &words, counters);
+    }
+    let Some(kind) = of("kind") else {
+        return dump.problem(n, &format!("item {n}"), "has no kind: it is no queue of tc -j", false);
+    };
+    head.kind = kind;
+    let name = if kind == "cake_mq" { "cake" } else { kind };
+    let mut words = Vec::new();
+    match grammar::find(name) {
+        Some(grammar) => {
+            for (key, value) in options {
+                option(dump, n, grammar, key, value, &mut words);
+            }
+        }
+        None => {
+            if let Some(default) = options.get("default").and_then(Value::as_str) {
+                words.extend(["default".to_string(), default.to_string()]);
+            }
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    queue(dump, &head, &words, counters, kernel);
+}
+
+/// A name without signs.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Keys of tc's JSON that are named otherwise than its words.
+const KEYS: &[(&str, &str)] = &[
+    ("memory-limit", "memlimit"),
+    ("step-thresh-us", "step_thresh"),
+    ("step-thresh-pkts", "step_thresh"),
+    ("coupling", "coupling_factor"),
+    ("c-protection", "classic_protection"),
+    ("bin_size", "target"),
+];
+
+/// Values of tc's JSON that stand for a word.
+const WORDS: &[(&str, &str, &str)] = &[
+    ("ack-filter", "disabled", "no-ack-filter"),
+    ("ack-filter", "enabled", "ack-filter"),
+    ("ack-filter", "aggressive", "ack-filter-aggressive"),
+    ("drop-overload", "drop", "drop_on_overload"),
+    ("drop-overload", "overflow", "overflow"),
+    ("drop-early", "drop-enqueue", "drop_enqueue"),
+    ("drop-early", "drop-dequeue", "drop_dequeue"),
+    ("ecn-mask", "l4s-ect", "l4s_ect"),
+    ("ecn-mask", "any-ect", "any_ect"),
+];
+
+/// The words of an option.
+fn option(
+    dump: &mut Dump,
+    n: usize,
+    grammar: &'static Grammar,
+    key: &str,
+    value: &Value,
+    words: &mut Vec<String>,
+) {
+    let own = |name: &str| grammar.words.iter().find(|word| plain(word.name) == plain(name));
+    let renamed = KEYS.iter().find(|(theirs, ours)| *theirs == key && grammar.word(ours).is_some());
+    let word = renamed.and_then(|(_, ours)| grammar.word(ours)).or_else(|| own(key));
+    match value {
+        Value::String(text) => {
+            let listed = WORDS.iter().find(|(k, v, _)| *k == key && v == text).map(|(_, _, word)| *word);
+            let named = listed.and_then(|name| grammar.word(name)).or_else(|| own(text));
+            match (named, word) {
+                (Some(named), _) if !matches!(named.kind, Kind::Time | Kind::Int) => {
+                    words.push(named.name.to_string())
+                }
+                (_, Some(word)) => words.extend([word.name.to_string(), text.clone()]),
+                _ => dump.problem(n, key, "no word of this qdisc's that is known here, and left out", false),
+            }
+        }
+        Value::Bool(is) => {
+            let yes = own(key).filter(|word| matches!(word.kind, Kind::Of(_)));
+            let no = ["no", "no_"].iter().find_map(|no| own(&format!("{no}{key}")));
+            match (is, yes, no) {
+                (true, Some(word), _) | (false, _, Some(word)) => words.push(word.name.to_string()),
+                (false, _, None) => {}
+                (true, None, _) if key == "raw" => {}
+                (true, None, _) => {
+                    dump.problem(n, key, "no word of this qdisc's that is known here, and left out", false)
+                }
+            }
+        }
+        // The key alone says it.
+        Value::Null => match own(key) {
+            Some(word) => words.push(word.name.to_string()),
+            None => dump.problem(n, key, "no word of this qdisc's that is known here, and left out", false),
+        },
+        Value::Number(x) => match word {
+            Some(word) => {
+                let text = match word.kind {
+                    // Rates are in bytes per second.
+                    Kind::Rate | Kind::RateIfAny => format!("{}bit", x.as_f64().unwrap_or(0.0) * 8.0),
+                    Kind::TimeOrPackets if key.ends_with("pkts") => format!("{x}p"),
+                    Kind::Time | Kind::TimeOrPackets => format!("{x}us"),
+                    _ => x.to_string(),
+                };
+                words.extend([word.name.to_string(), text]);
+            }
+            None => dump.problem(n, key, "no word of this qdisc's that is known here, and left out", false),
+        },
+        Value::Array(_) | Value::Object(_) => {
+            dump.problem(n, key, "is a list or a table, and left out", false);
+        }
+    }
+}
+
+/// The counters of an item, if it has some.
+fn counters(item: &Map<String, Value>) -> Option<Counters> {
+    let number = |key: &str| item.get(key).and_then(Value::as_u64);
+    let (bytes, packets) = (number("bytes")?, number("packets").unwrap_or(0));
+    let known = ["bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen", "tins"];
+    let mut counters = Counters {
+        bytes,
+        packets,
+        dropped: number("drops").unwrap_or(0),
+        overlimits: number("overlimits").unwrap_or(0),
+        requeues: number("requeues").unwrap_or(0),
+        backlog_bytes: number("backlog").unwrap_or(0),
+        backlog_packets: number("qlen").unwrap_or(0),
+        ..Counters::default()
+    };
+    for (key, value) in
+        item.iter().filter(|(key, _)| !known.contains(&key.as_str()) && !PLACE.contains(&key.as_str()))
+    {
+        if value.is_number() {
+            counters.others.push((key.clone(), value.to_string()));
+        }
+    }
+    let tins = item.get("tins").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for (n, tin) in tins.iter().enumerate() {
+        let pairs =
+            tin.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.to_string()));
+        counters.tins.push((format!("Tin {n}"), pairs.collect()));
+    }
+    counters.count_marks();
+    Some(counters)
+}

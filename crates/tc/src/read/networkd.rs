@@ -1,0 +1,210 @@
+//! Files of systemd-networkd: systemd.network(5), the sections of queues.
+
+use quell_units::text::cut;
+
+use super::{Class, Dump, Head, class, queue};
+use crate::Kernel;
+
+/// The sections that are read, and the qdisc of each.
+const SECTIONS: &[(&str, &str)] = &[
+    ("CAKE", "cake"),
+    ("FairQueueingControlledDelay", "fq_codel"),
+    ("FairQueueingControlledDelayQueueing", "fq_codel"),
+    ("ControlledDelay", "codel"),
+    ("PIE", "pie"),
+    ("FlowQueuePIE", "fq_pie"),
+    ("TokenBucketFilter", "tbf"),
+    ("HierarchyTokenBucket", "htb"),
+    ("HierarchyTokenBucketClass", "htb"),
+    ("StochasticFairBlue", "sfb"),
+    ("StochasticFairnessQueueing", "sfq"),
+    ("PFIFO", "pfifo"),
+    ("BFIFO", "bfifo"),
+    ("PFIFOHeadDrop", "pfifo_head_drop"),
+    ("PFIFOFast", "pfifo_fast"),
+];
+
+/// A key of a section and the word that it is.
+enum Is {
+    /// A word with the same value.
+    Word(&'static str),
+    /// A word with a rate in bits, whose K is 1000.
+    Rate(&'static str),
+    /// A word with a size, whose K is 1024.
+    Size(&'static str),
+    /// A word for yes and one for no.
+    Flag(&'static str, &'static str),
+    /// A word of its value, without capitals.
+    Choice,
+    /// A word of its value: who gets equal shares.
+    Flows,
+    /// A word with a time, in which a number alone is seconds.
+    Time(&'static str),
+}
+
+/// The keys of sections.
+#[rustfmt::skip]
+const KEYS: &[(&str, &[(&str, Is)])] = &[
+    ("cake", &[
+        ("Bandwidth", Is::Rate("bandwidth")), ("AutoRateIngress", Is::Flag("autorate-ingress", "")),
+        ("OverheadBytes", Is::Word("overhead")), ("MPUBytes", Is::Word("mpu")), ("CompensationMode", Is::Choice),
+        ("UseRawPacketSize", Is::Flag("raw", "")), ("FlowIsolationMode", Is::Flows), ("NAT", Is::Flag("nat", "nonat")),
+        ("PriorityQueueingPreset", Is::Choice), ("FirewallMark", Is::Word("fwmark")), ("Wash", Is::Flag("wash", "nowash")),
+        ("SplitGSO", Is::Flag("split-gso", "no-split-gso")), ("RTTSec", Is::Time("rtt")), ("AckFilter", Is::Choice),
+    ]),
+    ("fq_codel", &[
+        ("PacketLimit", Is::Word("limit")), ("MemoryLimitBytes", Is::Size("memory_limit")), ("Flows", Is::Word("flows")),
+        ("TargetSec", Is::Time("target")), ("IntervalSec", Is::Time("interval")), ("QuantumBytes", Is::Size("quantum")),
+        ("ECN", Is::Flag("ecn", "noecn")), ("CEThresholdSec", Is::Time("ce_threshold")),
+    ]),
+    ("codel", &[
+        ("PacketLimit", Is::Word("limit")), ("TargetSec", Is::Time("target")), ("IntervalSec", Is::Time("interval")),
+        ("ECN", Is::Flag("ecn", "noecn")), ("CEThresholdSec", Is::Time("ce_threshold")),
+    ]),
+    ("pie", &[("PacketLimit", Is::Word("limit"))]),
+    ("fq_pie", &[("PacketLimit", Is::Word("limit"))]),
+    ("pfifo", &[("PacketLimit", Is::Word("limit"))]),
+    ("pfifo_head_drop", &[("PacketLimit", Is::Word("limit"))]),
+    ("bfifo", &[("LimitBytes", Is::Size("limit"))]),
+    ("sfb", &[("PacketLimit", Is::Word("limit"))]),
+    ("sfq", &[("PerturbPeriodSec", Is::Time("perturb"))]),
+    ("tbf", &[
+        ("LatencySec", Is::Time("latency")), ("LimitBytes", Is::Size("limit")), ("BurstBytes", Is::Size("burst")),
+        ("Rate", Is::Rate("rate")), ("MPUBytes", Is::Size("mpu")), ("PeakRate", Is::Rate("peakrate")),
+        ("MTUBytes", Is::Size("mtu")),
+    ]),
+    ("htb", &[
+        ("DefaultClass", Is::Word("default")), ("RateToQuantum", Is::Word("r2q")), ("Priority", Is::Word("prio")),
+        ("QuantumBytes", Is::Size("quantum")), ("MTUBytes", Is::Size("mtu")), ("OverheadBytes", Is::Word("overhead")),
+        ("Rate", Is::Rate("rate")), ("CeilRate", Is::Rate("ceil")), ("BufferBytes", Is::Size("burst")),
+        ("CeilBufferBytes", Is::Size("cburst")),
+    ]),
+];
+
+/// A section with its lines.
+struct Section<'a> {
+    line: usize,
+    name: &'a str,
+    keys: Vec<(usize, &'a str, &'a str)>,
+}
+
+/// Reads a text.
+pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']').unwrap_or(name);
+            sections.push(Section { line: n + 1, name, keys: Vec::new() });
+        } else if let (Some((key, value)), Some(section)) = (line.split_once('='), sections.last_mut()) {
+            section.keys.push((n + 1, key.trim(), value.trim()));
+        } else {
+            dump.problem(n + 1, line, "no line of systemd-networkd: KEY=VALUE in a section; left out", false);
+        }
+    }
+    let device = sections.iter().find(|section| section.name == "Match");
+    let device = device.and_then(|section| section.keys.iter().find(|(_, key, _)| *key == "Name"));
+    let device = device.map(|(_, _, name)| *name);
+    for section in &sections {
+        one(dump, section, device, kernel);
+    }
+    if dump.queues.is_empty() && dump.classes.is_empty() {
+        let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
+        dump.problem(1, "[...]", format!("no section of a queue is in the file: {}", known.join(", ")), true);
+    }
+}
+
+fn one(dump: &mut Dump, section: &Section<'_>, device: Option<&str>, kernel: Kernel) {
+    let Some((name, kind)) = SECTIONS.iter().find(|(name, _)| *name == section.name) else {
+        if !["Match", "Network", "Link", "Address", "Route", "DHCPv4", "DHCPv6", "QDisc"]
+            .contains(&section.name)
+        {
+            dump.problem(
+                section.line,
+                section.name,
+                "no section of a queue that is known here, and left out",
+                false,
+            );
+        }
+        return;
+    };
+    let mut head = Head { line: section.line, kind, device, ..Head::default() };
+    let mut words: Vec<String> = Vec::new();
+    let keys = KEYS.iter().find(|(of, _)| of == kind).map_or(&[][..], |(_, keys)| keys);
+    for (line, key, value) in &section.keys {
+        match (*key, keys.iter().find(|(name, _)| name == key)) {
+            ("Parent", _) => {
+                head.parent =
+                    Some(value).filter(|value| !["root", "clsact", "ingress"].contains(value)).copied()
+            }
+            ("Handle" | "ClassId", _) => head.handle = Some(value),
+            (_, Some((_, is))) => match is.words(value) {
+                Some(read) => words.extend(read),
+                None => dump.problem(*line, key, format!("\"{}\" is no value of it", cut(value)), false),
+            },
+            _ => dump.problem(*line, key, "no key of this section that is known here, and left out", false),
+        }
+    }
+    let handle = head
+        .handle
+        .map(|handle| if handle.contains(':') { handle.to_string() } else { format!("{handle}:") });
+    head.handle = handle.as_deref();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if *name == "HierarchyTokenBucketClass" {
+        let before = dump.classes.len();
+        class(dump, &head, &words, None);
+        // Its classes have the handle of the htb before them.
+        if let Some(Class { id, .. }) = dump.classes.get_mut(before)
+            && id.ends_with(':')
+        {
+            *id = format!("1:{}", id.trim_end_matches(':'));
+        }
+        return;
+    }
+    queue(dump, &head, &words, None, kernel);
+}
+
+impl Is {
+    /// The words of a value, if it is one.
+    fn words(&self, value: &str) -> Option<Vec<String>> {
+        let yes = ["1", "yes", "y", "true", "t", "on"];
+        let no = ["0", "no", "n", "false", "f", "off"];
+        let lower = value.to_ascii_lowercase();
+        Some(match self {
+            Is::Word(word) => vec![word.to_string(), value.to_string()],
+            Is::Rate(word) => {
+                let number = lower.trim_end_matches(['k', 'm', 'g', 't']);
+                vec![word.to_string(), format!("{number}{}bit", &lower[number.len()..])]
+            }
+            Is::Size(word) => vec![word.to_string(), lower],
+            Is::Flag(word, _) if yes.contains(&lower.as_str()) => vec![word.to_string()],
+            Is::Flag(_, other) if no.contains(&lower.as_str()) => {
+                Some(other.to_string()).filter(|word| !word.is_empty()).into_iter().collect()
+            }
+            Is::Flag(..) => return None,
+            Is::Flows => match lower.as_str() {
+                "none" => vec!["flowblind".into()],
+                "triple" => vec!["triple-isolate".into()],
+                "dual-src-host" => vec!["dual-srchost".into()],
+                "dual-dst-host" => vec!["dual-dsthost".into()],
+                "src-host" => vec!["srchost".into()],
+                "dst-host" => vec!["dsthost".into()],
+                word => vec![word.into()],
+            },
+            Is::Choice => match lower.as_str() {
+                "none" => vec!["noatm".into()],
+                "aggressive" => vec!["ack-filter-aggressive".into()],
+                word if yes.contains(&word) => vec!["ack-filter".into()],
+                word if no.contains(&word) => vec!["no-ack-filter".into()],
+                word => vec![word.into()],
+            },
+            Is::Time(word) => {
+                let bare = lower.chars().all(|c| c.is_ascii_digit() || c == '.');
+                vec![word.to_string(), if bare { format!("{lower}s") } else { lower }]
+            }
+        })
+    }
+}
