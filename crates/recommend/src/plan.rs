@@ -74,6 +74,11 @@ impl Row {
     /// Writes and checks the scenario of a candidate.
     pub(crate) fn of(name: &str, candidate: Candidate, bed: &Bed<'_>) -> Result<Row, String> {
         let text = write(bed, &candidate)?;
+        Row::of_text(name, candidate, text)
+    }
+
+    /// Checks the scenario of a candidate.
+    pub(crate) fn of_text(name: &str, candidate: Candidate, text: String) -> Result<Row, String> {
         let study = Study::parse(&text, name, &Plugins::new()).map_err(|error| error.to_string())?;
         Ok(Row { candidate, text, study })
     }
