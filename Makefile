@@ -156,8 +156,8 @@ test-linux:
 	cargo test --quiet --locked --workspace --test wire --no-run
 	$(PYTHON) conformance/linux/kernel.py --quell target/debug/quell
 
-# Lines of tc on real kernels in QEMU (conformance/linux/boot/get.sh gets both): 30 s on two idle cores. Where they cannot
-# be had it is skipped; with QUELL_REQUIRE_QEMU=1 that is a failure.
+# Lines of tc on real kernels in QEMU (conformance/linux/boot/get.sh): a minute of processor time on two cores. Where they
+# cannot be had it is skipped; with QUELL_REQUIRE_QEMU=1 that is a failure.
 test-kernel:
 	[ "$$QUELL_REQUIRE_QEMU" != 1 ] || conformance/linux/boot/get.sh
 	cargo test --quiet --locked --workspace --test wire --no-run
