@@ -163,8 +163,8 @@ test-linux: command
 	[ "$$QUELL_REQUIRE_LINUX_SOURCE" != 1 ] || conformance/linux/get.sh
 	$(PYTHON) conformance/linux/kernel.py --quell $(COMMAND)
 
-# Lines of tc on real kernels in QEMU (conformance/linux/boot/get.sh gets both): 30 s on two idle cores. Where they cannot
-# be had it is skipped; with QUELL_REQUIRE_QEMU=1 that is a failure.
+# Lines of tc on real kernels in QEMU (conformance/linux/boot/get.sh): a minute of processor time on two cores. Where they
+# cannot be had it is skipped; with QUELL_REQUIRE_QEMU=1 that is a failure.
 test-kernel: command
 	[ "$$QUELL_REQUIRE_QEMU" != 1 ] || conformance/linux/boot/get.sh
 	$(PYTHON) conformance/linux/boot/boot.py --quell $(COMMAND)

@@ -32,6 +32,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,24 @@ def file_system(kernel: Kernel, cases: list[Case], traffic: bool) -> bytes:
 # ---- The guest. ----
 
 
+# What runs now, and whether it is to end, whatever it does.
+MACHINES: list[subprocess.Popen[bytes]] = []
+ENDED = threading.Event()
+
+
+def end(machine: subprocess.Popen[bytes]) -> None:
+    """Kills a machine, if it still runs, with the program that looks at its time."""
+    if machine.poll() is None:
+        os.killpg(machine.pid, signal.SIGKILL)
+
+
+def end_all() -> None:
+    """Kills what runs, and what is about to."""
+    ENDED.set()
+    for machine in MACHINES:
+        end(machine)
+
+
 def boot(kernel: Kernel, cases: list[Case], traffic: bool = False) -> Answer:
     """Boots a kernel and gives it the cases, those that are kept with packets if traffic is asked for."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -285,12 +304,10 @@ def boot(kernel: Kernel, cases: list[Case], traffic: bool = False) -> Answer:
         machine = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
         )
-        try:
-            said, _ = machine.communicate()
-        finally:
-            if machine.poll() is None:
-                os.killpg(machine.pid, signal.SIGKILL)
-                machine.wait()
+        MACHINES.append(machine)
+        if ENDED.is_set():
+            end(machine)
+        said, _ = machine.communicate()
         console = (folder / "console").read_text(errors="replace") if (folder / "console").exists() else ""
         answer = (folder / "answer").read_text(errors="replace") if (folder / "answer").exists() else ""
         last = "\n".join([*said.decode(errors="replace").splitlines(), *console.splitlines()[-12:]])
@@ -480,13 +497,16 @@ def main() -> None:
             sys.exit(f"kernel: there is not {lacks} ({GET}), and QUELL_REQUIRE_QEMU asks for it")
         print(f"kernel: there is not {lacks} ({GET}), skipped")
         return
-    # As for Ctrl-C: what has been started ends with this program.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("kernel: ended by a signal"))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit("kernel: ended by a signal"))
     quell = shlex.split(args.quell)
     every = [case for case in (Case(**case) for case in json.loads(LINES.read_text())) if args.only in case.name]
     try:
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            tried = list(pool.map(lambda kernel: attempt(kernel, every, quell, args.write), EVERY))
+            try:
+                tried = list(pool.map(lambda kernel: attempt(kernel, every, quell, args.write), EVERY))
+            finally:
+                end_all()
     except Failed as failed:
         sys.exit(f"kernel: {failed}")
     wrong: list[str] = []

@@ -17,7 +17,8 @@ if ! command -v qemu-system-x86_64 > /dev/null; then
     echo "kernel: there is no QEMU, and only root may install it: apt-get install qemu-system-x86" >&2
     exit 1
   }
-  qemu() { DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends qemu-system-x86 > /dev/null; }
+  export DEBIAN_FRONTEND=noninteractive
+  qemu() { apt-get install --yes --quiet=2 --no-install-recommends qemu-system-x86 > /dev/null; }
   qemu || { apt-get update --quiet=2 && qemu; }
 fi
 
@@ -27,7 +28,8 @@ mirror() { apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' | sed 
 # Builds a module of a kernel's own source: build FOLDER IMAGE MODULE. Uses what `get` has set. The compiler and what it
 # needs are of the kernel's release, and run with that as their whole file system, in name spaces of their own.
 build() {
-  local root=$1/build version=${2#linux-image-} module=$3 source folder
+  local root=$1/build version=${2#linux-image-} module=$3 source folder modules
+  modules=$1/root/usr/lib/modules/$version/kernel/net/sched
   source=linux-source-$(cut -d . -f 1,2 <<< "$version")
   rm "$1"/cache/archives/*.deb
   apt-get "${apt[@]}" install --download-only --yes --quiet=2 --no-install-recommends \
@@ -45,11 +47,12 @@ build() {
     mount --rbind /proc "$1/proc"
     exec chroot "$1" /usr/bin/env -i PATH=/usr/bin make --silent -C "/usr/src/linux-headers-$2" M=/module modules
   ' build "$root" "$version"
-  xz --check=crc32 --stdout "$root/module/$module.ko" > "$1/root/usr/lib/modules/$version/kernel/net/sched/$module.ko.xz"
+  xz --check=crc32 --stdout "$root/module/$module.ko" > "$modules/$module.ko.xz"
   rm -r "$root" "$1/source" "$1/$source"_*.deb
 }
 
-# Unpacks the newest kernel whose name begins so, of a release of Debian, with its tc: get RELEASE KERNEL [MODULE TO BUILD].
+# Unpacks the newest kernel whose name begins so, of a release of Debian, with its tc: get RELEASE KERNEL, and a module
+# to build.
 get() {
   local release=$1 kernel=$2 module=${3:-} folder=$FOLDER/$2 new=$FOLDER/$2.new uri image packages
   if [ -d "$folder" ]; then return; fi

@@ -12,8 +12,8 @@ ACCEPTED = ROOT / "conformance/linux/accepted.json"
 DEFAULTS = ROOT / "conformance/linux/defaults.json"
 PAGE = ROOT / "docs/how-to/tc-kernels.md"
 
-# What `tc qdisc show` counts in the midst of the parameters.
-COUNTS = "direct_packets_stat"
+# What `tc qdisc show` counts or draws in the midst of the parameters.
+COUNTS, DRAWN = "direct_packets_stat", "seed"
 
 PAGE_BEGINS = """\
 # What Linux makes of each line of tc
@@ -35,13 +35,13 @@ def shown(qdisc: str, text: str) -> str:
     """The parameters in what `tc qdisc show` prints of a queue discipline, without its place and its counters."""
     line = next(line for line in text.splitlines() if line.startswith(f"qdisc {qdisc} "))
     words = re.sub(r"^qdisc \S+ .*?(root refcnt \d+|parent \S+)", "", line)
-    return re.sub(rf" {COUNTS}.*", "", words).strip()
+    return re.sub(rf" ({COUNTS}.*|{DRAWN} \d+)", "", words).strip()
 
 
 def options(qdisc: str, dump: str) -> dict[str, Any]:
-    """The parameters in what `tc -j qdisc show` prints of a queue discipline, without its counters."""
+    """The parameters in what `tc -j qdisc show` prints of a queue discipline, without what it counts or draws."""
     found: dict[str, Any] = next(one["options"] for one in json.loads(dump) if one.get("kind") == qdisc)
-    return {name: value for name, value in found.items() if name != COUNTS}
+    return {name: value for name, value in found.items() if name not in (COUNTS, DRAWN)}
 
 
 def given(qdisc: str, lines: list[str]) -> str:
