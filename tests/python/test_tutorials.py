@@ -19,6 +19,7 @@ DOCS = ROOT / "docs"
 GUIDES = [
     "vary-parameters",
     "link-trace",
+    "recommend",
     "import-capture",
     "cite",
     "ns-2-paper",
