@@ -179,7 +179,8 @@ impl Lane {
         let [_, ect1, ect0, ce] = self.marks;
         let median = |i: usize| self.counts[i].value_at_quantile(0.5);
         let full_packet = f64::from(self.carried.largest);
-        let pairs = self.dispersion.mode(full_packet);
+        let busiest_bps = self.busiest.best.map_or(0.0, |(rate, _)| rate);
+        let pairs = self.dispersion.mode_near(full_packet, busiest_bps);
         let finer = pairs.is_some_and(|pairs| self.dispersion.is_finer(&pairs, full_packet));
         let busiest = self.busiest.best.map(|(rate, at)| (rate, at.saturating_sub(start) as f64 / 1e9));
         let senders_share = over(self.sides.0, self.sides.1);
@@ -194,7 +195,9 @@ impl Lane {
         let waiting = self.loads.iter().find_map(Load::told);
         let capacity = Capacity::of(busiest, pairs, finer, self.clock.told(), waiting, senders_share);
         let all = self.carried;
-        let at = |bytes: u64| Some(capacity.capacity_bps? * bytes as f64 / all.layer as f64);
+        // A full link is full of packets with data.
+        let sizes = if self.data.packets > 0 { self.data } else { all };
+        let at = |bytes: u64| Some(capacity.capacity_bps? * bytes as f64 / sizes.layer as f64);
         Summary {
             direction,
             packets: self.packets,
@@ -459,7 +462,7 @@ impl<'a> Meter<'a> {
             elsewhere: self.elsewhere,
             interfaces: {
                 let name = |&i: &u32| reader.interfaces().get(i as usize).cloned();
-                let several = self.interfaces.len() > 1;
+                let several = self.interfaces.len() > 1 && self.options.interfaces.is_empty();
                 self.interfaces.iter().filter_map(name).filter(|_| several).collect()
             },
             untimed: self.untimed,

@@ -79,6 +79,8 @@ const AROUND: usize = 2;
 const CONVINCING: f64 = 0.5;
 /// Fewer pairs than this may agree by chance.
 const FEWEST: u64 = 10;
+/// The share by which the busiest stretch of a full link and its pairs differ at most.
+pub(super) const NEAR: f64 = 0.1;
 /// Gaps of fewer ticks than this are too coarse.
 const TICKS: f64 = 10.0;
 
@@ -116,12 +118,23 @@ impl Dispersion {
     /// The mode, if pairs agree on one; `bytes` is the size of a typical packet that counts. Its rate is
     /// what these pairs carried over the time they took, exact for a link that sends without pause.
     pub fn mode(&self, bytes: f64) -> Option<Pairs> {
-        let [second, first] = [0, 1].map(|i| self.mode_of(&self.pairs[i], self.totals[i], bytes));
+        let [second, first] = self.modes(bytes);
         // The first of equals is the usual one.
         match (second, first) {
             (Some(second), Some(first)) if first.share > second.share => Some(first),
             (second, first) => second.or(first),
         }
+    }
+
+    /// The mode that is near the rate of the busiest stretch, if one is told, or else [`mode`](Self::mode): where short and
+    /// long packets alternate, both may be told.
+    pub fn mode_near(&self, bytes: f64, busiest_bps: f64) -> Option<Pairs> {
+        let is_near = |pairs: &Pairs| pairs.told && (busiest_bps / pairs.rate_bps - 1.0).abs() <= NEAR;
+        self.modes(bytes).into_iter().flatten().find(is_near).or_else(|| self.mode(bytes))
+    }
+
+    fn modes(&self, bytes: f64) -> [Option<Pairs>; 2] {
+        [0, 1].map(|i| self.mode_of(&self.pairs[i], self.totals[i], bytes))
     }
 
     fn mode_of(&self, bins: &[Bin], total: u64, bytes: f64) -> Option<Pairs> {

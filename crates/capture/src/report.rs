@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::rate::NEAR;
+
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -252,8 +254,8 @@ pub enum CapacityVerdict {
     /// The slowest link lies beyond the capture. The capacity is what was acknowledged while packets
     /// waited there, if that agrees.
     Beyond,
-    /// Neither pairs nor acknowledgments agree, but the rate had a ceiling while packets waited. The capacity is the median
-    /// then; the quartiles say how sure that is.
+    /// Neither pairs nor acknowledgments agree, or pairs agree on a rate far above (batches), but the rate had a ceiling
+    /// while packets waited. The capacity is the median then; the quartiles say how sure that is.
     Ceiling,
     /// Fewer than half of the pairs agree, or they agree on less than was carried: it cannot be told, but
     /// is at least the busiest stretch's.
@@ -279,7 +281,7 @@ impl Capacity {
         let beyond = acknowledged.filter(Acknowledged::is_beyond);
         let (verdict, capacity_bps) = match (busiest, told) {
             (Some((busiest, _)), Some(pairs))
-                if (busiest / pairs - 1.0).abs() <= 0.1
+                if (busiest / pairs - 1.0).abs() <= NEAR
                     && beyond.is_none_or(|a| !a.agrees() || a.rate_bps >= 0.9 * busiest) =>
             {
                 (CapacityVerdict::Full, Some(if finer { pairs } else { busiest }))
@@ -292,7 +294,12 @@ impl Capacity {
             (_, Some(pairs)) => (CapacityVerdict::NeverFull, Some(pairs)),
             (Some(_), None) => (CapacityVerdict::AtLeast, None),
         };
-        let ceiling = waiting.filter(|_| capacity_bps.is_none()).filter(Waiting::agrees);
+        // Where packets come in batches their pairs agree on another link, and the rate is always below that.
+        let is_told = |w: &Waiting| {
+            let is_batched = verdict == CapacityVerdict::NeverFull && 2 * w.waiting >= w.stretches;
+            w.agrees() && (capacity_bps.is_none() || is_batched)
+        };
+        let ceiling = waiting.filter(is_told);
         let (verdict, capacity_bps) = match ceiling {
             Some(ceiling) => (CapacityVerdict::Ceiling, Some(ceiling.rate_bps)),
             None => (verdict, capacity_bps),
@@ -337,7 +344,7 @@ pub struct Summary {
     pub flows: FlowCount,
     /// The capacity of the link at the layer.
     pub capacity: Capacity,
-    /// The same capacity in IP packets as large as those captured, in bit/s.
+    /// The same capacity in IP, for packets as large as those with data, in bit/s.
     pub capacity_ip_bps: Option<f64>,
     /// The same in frames as captured, in bit/s.
     pub capacity_capture_bps: Option<f64>,
@@ -404,7 +411,7 @@ pub struct Report {
     pub unknown_link: Option<(u64, u16)>,
     /// Packets of interfaces that were not asked for.
     pub elsewhere: u64,
-    /// The interfaces that were measured, if there are several: a packet on two of them counts twice.
+    /// The interfaces, if there are several and none was chosen: a packet on two of them counts twice.
     pub interfaces: Vec<String>,
     /// Packets without a time; they are not measured.
     pub untimed: u64,

@@ -21,6 +21,8 @@ use super::flows::Connections;
 use super::packet::Other;
 use super::*;
 
+mod network;
+
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 /// The time of day at which the captures begin.

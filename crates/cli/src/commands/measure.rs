@@ -181,7 +181,7 @@ fn text(
     let mut rows: Vec<Vec<String>> = ways.iter().map(|way| capacity(way, options.layer)).collect();
     rows.extend(ways.iter().map(|way| flows(way, report, options)));
     rows.push(round_trip(report));
-    rows.extend(ways.iter().filter_map(|way| loaded(way)));
+    rows.extend(ways.iter().filter_map(|way| loaded(way, report)));
     rows.extend(quic(report));
     rows.extend(ways.iter().filter_map(|way| echoes(way)));
     rows.extend(beside.rows());
@@ -346,7 +346,7 @@ fn ceiling(c: &Capacity) -> (String, String) {
     let how = format!(
         "Packets waited somewhere on the path throughout {} of {} stretches of 100 ms (every round trip was longer than its \
          flow's shortest), and this is the median rate then (half of them {low} to {high}). The gaps between packets do not \
-         agree on a rate, as behind a relay or a card that passes them on in batches. Assumes that they waited in this \
+         show it, as behind a relay or a card that passes them on in batches. Assumes that they waited in this \
          direction, and not on the way of their acknowledgments.",
         w.waiting, w.stretches
     );
@@ -406,7 +406,7 @@ fn flows(way: &Summary, report: &Report, options: &Options) -> Vec<String> {
 }
 
 /// Round trips under load.
-fn loaded(way: &Summary) -> Option<Vec<String>> {
+fn loaded(way: &Summary, report: &Report) -> Option<Vec<String>> {
     if way.data_packets == 0 {
         return None;
     }
@@ -423,9 +423,9 @@ fn loaded(way: &Summary) -> Option<Vec<String>> {
         TripMethod::Acknowledgments => "data to their acknowledgments, next to the senders",
     };
     let how = format!(
-        "P50 {median}, P95 {most}, P99 {tail}; the shortest of all {}. {} round trips of data in this direction while it was \
+        "P50 {median}, P95 {most}, P99 {tail}; {} without a queue (the shortest seen). {} round trips of data in this direction while it was \
          busy: {how}. Includes the queues of both directions.",
-        time(trips.least_s),
+        time(shortest(report).unwrap_or(trips.least_s)),
         trips.samples
     );
     Some(vec![name, median, how])
