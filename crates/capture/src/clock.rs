@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 
 use hdrhistogram::Histogram;
 
+use super::options::Layer;
 use super::packet::Segment;
-use super::rate::STRETCH;
+use super::rate::{HIGHEST_RATE, LEAST_WAIT, STRETCH, WAITING};
 use super::report::Acknowledged;
 
 /// The most segments under way that are timed for a flow.
@@ -50,10 +51,22 @@ pub(super) struct Delivered {
     pub packet: f64,
     /// The excess of the delay from the data to this acknowledgment over the shortest one.
     pub waited: Option<u64>,
+    /// That delay.
+    pub delay: Option<u64>,
+}
+
+impl Delivered {
+    /// The same at a layer, where frames have so many bytes beside their IP packets.
+    pub fn at(self, layer: Layer, link: u32) -> Self {
+        // Whole bytes.
+        let frame = self.packet as u32;
+        let packet = f64::from(layer.size(frame.saturating_sub(link), frame));
+        Delivered { bytes: self.bytes * packet / self.packet, packet, ..self }
+    }
 }
 
 impl Stream {
-    /// Takes in the largest segment that the other end accepts.
+    /// Takes in the largest segment that both ends accept.
     pub fn limit(&mut self, mss: u16) {
         self.limit = Some(mss.into());
     }
@@ -102,7 +115,8 @@ impl Stream {
         if bytes == 0 {
             return None;
         }
-        let waited = sent_at.and_then(|at| time.checked_sub(at)).map(|delay| {
+        let delay = sent_at.and_then(|at| time.checked_sub(at));
+        let waited = delay.map(|delay| {
             let least = self.least.map_or(delay, |least| least.min(delay));
             self.least = Some(least);
             delay - least
@@ -111,7 +125,7 @@ impl Stream {
         let (largest, headers, options) = self.largest;
         let payload = self.limit.map_or(largest, |limit| largest.min(limit.saturating_sub(options))).max(1);
         let packet = f64::from(payload + headers);
-        Some(Delivered { bytes: bytes as f64 * packet / f64::from(payload), packet, waited })
+        Some(Delivered { bytes: bytes as f64 * packet / f64::from(payload), packet, waited, delay })
     }
 
     fn selected_bytes(&self) -> u64 {
@@ -136,14 +150,8 @@ impl Stream {
     }
 }
 
-/// The least that is waited: hosts answer no more evenly than this.
-const LEAST_WAIT: f64 = 1e6;
-/// The packets that wait at least.
-const WAITING: f64 = 3.0;
 /// The packets of a stretch at least, so that one acknowledgment for several does not tell.
 const PACKETS: f64 = 100.0;
-/// No rate is higher, in bit/s.
-const HIGHEST_RATE: u64 = 10_000_000_000_000;
 
 /// The rates at which a direction's data are acknowledged, stretch by stretch.
 #[derive(Debug)]

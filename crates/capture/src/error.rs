@@ -45,6 +45,18 @@ pub enum CaptureError {
     /// An option breaks a rule.
     #[error(transparent)]
     Option(#[from] OptionError),
+    /// It has no such interface.
+    #[error(
+        "has no interface \"{}\"; it has: {}",
+        cut(.wanted),
+        if .there.is_empty() { "none with a name".to_string() } else { .there.join(", ") }
+    )]
+    NoInterface {
+        /// The name.
+        wanted: String,
+        /// Those that it has.
+        there: Vec<String>,
+    },
 }
 
 /// Packets of one interface and direction in a capture.

@@ -8,8 +8,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::clock::{Delivered, Stream};
-use super::packet::{End, Packet, Segment};
+use super::echoes::{Echo, Marks, Spin, Stamps};
+use super::packet::{End, Packet, Quic, Segment};
 use super::report::Direction;
+
+/// The port of HTTP/3.
+const HTTPS: u16 = 443;
+/// The IP packet from which a datagram of QUIC counts as data; acknowledgments are shorter.
+const QUIC_DATA: u32 = 600;
 
 /// Connections whose flows have been seen within the window.
 #[derive(Debug)]
@@ -22,13 +28,15 @@ pub(super) struct Connections {
     expiry: BinaryHeap<Reverse<(u64, usize, usize)>>,
     /// Living flows by direction.
     pub alive: [Alive; 2],
-    /// TCP flows that sent data since the interval began, by direction.
+    /// TCP and QUIC flows that sent data since the interval began, by direction.
     pub active: [u64; 2],
     interval: u64,
     /// SYNs that were sent once more, or answered once more, before the handshake was complete.
     pub repeated: u64,
     /// Connections whose beginning was seen.
     pub opened: u64,
+    /// Connections of QUIC, and those of them whose spin bit spins.
+    pub quic: (u64, u64),
 }
 
 /// Flows seen within the window.
@@ -49,6 +57,13 @@ struct Connection {
     directions: [Direction; 2],
     flows: [Flow; 2],
     handshake: Handshake,
+    /// The largest payload that both ends accept, as far as they said.
+    mss: Option<u16>,
+    marks: Marks,
+    stamps: Stamps,
+    /// QUIC, by a long header or its port.
+    quic: bool,
+    spin: [Spin; 2],
 }
 
 /// The data that one end sends.
@@ -84,7 +99,7 @@ pub(super) struct Trip {
 }
 
 /// The news of a packet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub direction: Direction,
     /// The handshake that it completes took so long.
@@ -93,6 +108,14 @@ pub(super) struct Seen {
     pub repeats: bool,
     /// Its news of the data that went the other way.
     pub delivered: Option<Delivered>,
+    /// The largest payload of a packet of this flow, if both ends said what they accept; without this packet's options.
+    pub limit: Option<u32>,
+    /// The time of a whole round trip that it completes, and the excess over the shortest one of its flow.
+    pub trip: Option<(u64, u64)>,
+    /// The same by the spin bit of QUIC.
+    pub spun: Vec<u64>,
+    /// Its news of marks on what went the other way.
+    pub echo: Option<Echo>,
 }
 
 impl Connections {
@@ -108,6 +131,7 @@ impl Connections {
             interval: 1,
             repeated: 0,
             opened: 0,
+            quic: (0, 0),
         }
     }
 
@@ -176,8 +200,19 @@ impl Connections {
             alive.flows += 1;
             self.expiry.push(Reverse((flow.last_seen, slot, end)));
         }
+        let nothing = Seen {
+            direction,
+            round_trip: None,
+            repeats: false,
+            delivered: None,
+            limit: None,
+            trip: None,
+            spun: Vec::new(),
+            echo: None,
+        };
         let Some(tcp) = packet.tcp else {
-            return Seen { direction, round_trip: None, repeats: false, delivered: None };
+            let spun = packet.quic.map_or(Vec::new(), |quic| self.quic(slot, end, time, quic, packet.length));
+            return Seen { spun, ..nothing };
         };
         if tcp.payload > 0 && !tcp.has(Segment::SYN) {
             if !flow.data {
@@ -196,16 +231,43 @@ impl Connections {
             }
             false => self.answer(slot, end, time, &tcp),
         };
-        let flows = &mut self.slots[slot].flows;
+        let Connection { flows, mss, marks, stamps, .. } = &mut self.slots[slot];
+        if let Some(announced) = tcp.mss.filter(|mss| tcp.has(Segment::SYN) && *mss > 0) {
+            let both = mss.map_or(announced, |mss| mss.min(announced));
+            *mss = Some(both);
+            flows.iter_mut().for_each(|flow| flow.stream.limit(both));
+        }
         let repeats = flows[end].repeats(&tcp);
         flows[end].stream.sent(now, length, &tcp, repeats);
-        let other = &mut flows[1 - end].stream;
-        if let Some(mss) = tcp.mss.filter(|_| tcp.has(Segment::SYN)) {
-            other.limit(mss);
-        }
         let acknowledges = tcp.has(Segment::ACK) && !tcp.has(Segment::RST);
-        let delivered = acknowledges.then(|| other.acknowledged(now, &tcp)).flatten();
-        Seen { direction, round_trip, repeats, delivered }
+        let delivered = acknowledges.then(|| flows[1 - end].stream.acknowledged(now, &tcp)).flatten();
+        let limit = mss.map(|mss| u32::from(mss).saturating_sub(tcp.options).max(1));
+        let trip = stamps.see(end, now, &tcp);
+        let echo = acknowledges.then(|| marks.see(end, &tcp)).flatten();
+        Seen { round_trip, repeats, delivered, limit, trip, echo, ..nothing }
+    }
+
+    /// Takes in a datagram of QUIC: the round trips that its spin bit tells.
+    fn quic(&mut self, slot: usize, end: usize, time: u64, quic: Quic, length: u32) -> Vec<u64> {
+        let connection = &mut self.slots[slot];
+        if !connection.quic {
+            connection.quic =
+                quic == Quic::Long || connection.key.0.1 == HTTPS || connection.key.1.1 == HTTPS;
+            self.quic.0 += u64::from(connection.quic);
+        }
+        let Quic::Short { spin } = quic else { return Vec::new() };
+        if !connection.quic {
+            return Vec::new();
+        }
+        let flow = &mut connection.flows[end];
+        if length >= QUIC_DATA && flow.active_in != self.interval {
+            flow.active_in = self.interval;
+            self.active[connection.directions[end] as usize] += 1;
+        }
+        let before = connection.spin.iter().any(Spin::spins);
+        let spun = connection.spin[end].see(time, spin);
+        self.quic.1 += u64::from(!before && connection.spin[end].spins());
+        spun
     }
 
     fn begin(
@@ -240,8 +302,18 @@ impl Connections {
         };
         let mut directions = [Direction::Down; 2];
         directions[up] = Direction::Up;
-        let connection =
-            Connection { key, directions, syn: None, flows: Default::default(), handshake: Handshake::Idle };
+        let connection = Connection {
+            key,
+            directions,
+            syn: None,
+            flows: Default::default(),
+            handshake: Handshake::Idle,
+            mss: None,
+            marks: Marks::default(),
+            stamps: Stamps::default(),
+            quic: false,
+            spin: Default::default(),
+        };
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot] = connection;
@@ -269,6 +341,9 @@ impl Connections {
             for flow in &mut connection.flows {
                 (flow.next_seq, flow.stream) = (None, Stream::default());
             }
+            (connection.mss, connection.marks, connection.stamps) =
+                (None, Marks::default(), Stamps::default());
+            connection.marks.opens(end, tcp);
             connection.handshake =
                 Handshake::Opened { at: time, seq: tcp.seq, payload: tcp.payload, from: end };
             return;

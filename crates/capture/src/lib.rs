@@ -2,7 +2,7 @@
 //!
 //! The quantities that AP-RED follows online (Chen 2010, section 4.4), and that every design here asks for,
 //! from a file that `tcpdump` or Wireshark wrote (pcap or pcapng, as it is or compressed by gzip or zstd; Ethernet, Linux cooked, PPP, BSD loopback,
-//! raw IP; beneath VLAN tags, PPPoE sessions and MPLS labels). It is read once; memory is bounded by the
+//! raw IP, 802.11 with or without radiotap; beneath VLAN tags, PPPoE sessions, MPLS labels, GRE, VXLAN and IP in IP). It is read once; memory is bounded by the
 //! flows and packets of a window, not by the file.
 //!
 //! **N.** A flow is a 5-tuple: addresses, ports, protocol. It counts from its first packet until
@@ -26,11 +26,14 @@
 //! higher port, or else the one that sent first. On an access link that is the link's own direction. Where both sides
 //! of a link open connections it is not, and [`Options::inside`] says who is on one side: up is then what leaves it.
 //!
-//! Lengths are those of whole frames, as `capinfos` counts them.
+//! Rates and packets have their size at a layer ([`Options::layer`]): by default IP's, for a link's own headers differ from
+//! place to place. Bytes are those of whole frames, as `capinfos` counts them. Frames of several packets, as hosts with
+//! segmentation or receive offload capture them, are counted as the packets that the path carries.
 #![deny(missing_docs)]
 
 mod arrivals;
 mod clock;
+mod echoes;
 mod error;
 mod file;
 mod flows;
@@ -39,14 +42,15 @@ mod options;
 mod packet;
 mod rate;
 mod report;
+mod segments;
 #[cfg(test)]
 mod tests;
 
 pub use arrivals::{Arrival, ArrivalOptions, Arrivals, Size, arrivals};
 pub use error::{ArrivalsError, CaptureError, Found, OptionError};
 pub use measure::measure;
-pub use options::{Options, Subnet};
+pub use options::{Layer, Options, Subnet};
 pub use report::{
-    Acknowledged, Capacity, CapacityVerdict, Damage, Direction, FlowCount, Format, Interval, NotIpKind,
-    Pairs, Report, RoundTrips, Summary, Traffic,
+    Acknowledged, Capacity, CapacityVerdict, Damage, Direction, Echoes, FlowCount, Format, Interval,
+    LoadedTrips, NotIpKind, Pairs, Report, RoundTrips, Summary, Traffic, TripMethod, Waiting,
 };

@@ -1,21 +1,24 @@
 //! The measurement: packet by packet, interval by interval.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use hdrhistogram::Histogram;
 
 use crate::clock::{Clock, histogram};
+use crate::echoes::Echo;
 use crate::error::{CaptureError, require};
 use crate::file::Reader;
 use crate::flows::Connections;
 use crate::options::Options;
 use crate::packet::{self, End, NotIp, Other};
-use crate::rate::{Busiest, Dispersion};
+use crate::rate::{Busiest, Dispersion, Load, class, is_busy};
 use crate::report::{
-    Capacity, Direction, FlowCount, Interval, NotIpKind, Report, RoundTrips, Summary, Traffic,
+    Capacity, Direction, Echoes, FlowCount, Interval, NotIpKind, Report, RoundTrips, Summary, Traffic,
+    TripMethod,
 };
+use crate::segments::{Carried, Segments};
 
 /// Measures a capture; `each` is told of every interval as it ends.
 ///
@@ -34,12 +37,23 @@ pub fn measure(
     while let Some((record, data)) = reader.next()? {
         meter.packets += 1;
         meter.bytes += u64::from(record.length);
+        let parsed = packet::parse(record.link, data, record.length);
+        if !meter.is_meant(record.interface, reader.interfaces()) {
+            meter.elsewhere += 1;
+            continue;
+        }
         let Some(time) = record.time else {
             meter.untimed += 1;
             continue;
         };
-        let parsed = packet::parse(record.link, data, record.length);
         meter.see(time, record.length, record.tick, &parsed, &mut each);
+    }
+    let wanted = |name: &&String| !reader.interfaces().contains(name);
+    if let Some(missing) = options.interfaces.iter().find(wanted) {
+        return Err(CaptureError::NoInterface {
+            wanted: missing.clone(),
+            there: reader.interfaces().to_vec(),
+        });
     }
     Ok(meter.finish(&reader, &mut each))
 }
@@ -53,18 +67,30 @@ const LONGEST_TRIP: u64 = 3600 * 1_000_000_000;
 struct Lane {
     packets: u64,
     bytes: u64,
-    largest: u32,
+    /// What the path carries: all, and with data.
+    carried: Carried,
+    data: Carried,
+    joined: u64,
+    /// Bytes of the latest frame beside its IP packet.
+    link: u32,
     marks: [u64; 4],
+    echoes: Echoes,
     segments: u64,
     repeated: u64,
     busiest: Busiest,
     dispersion: Dispersion,
     clock: Clock,
+    /// Round trips by time stamps, by the spin bit and by acknowledgments.
+    loads: [Load; 3],
     /// The senders' part of the handshakes' round-trip times, and all; in nanoseconds.
     sides: (u64, u64),
     now: Traffic,
-    /// Counts of the intervals after the first window: flows, flows with data, active ones.
-    counts: [Histogram<u64>; 3],
+    /// Bytes of this interval at the layer.
+    layer_now: u64,
+    /// Counts of the intervals after the first window: flows, flows with data.
+    counts: [Histogram<u64>; 2],
+    /// The number of intervals by the class of their rate and the flows that were active in them.
+    active: BTreeMap<(i64, u64), u64>,
 }
 
 impl Lane {
@@ -72,53 +98,128 @@ impl Lane {
         Lane {
             packets: 0,
             bytes: 0,
-            largest: 0,
+            carried: Carried::default(),
+            data: Carried::default(),
+            joined: 0,
+            link: 0,
             marks: [0; 4],
+            echoes: Echoes::default(),
             segments: 0,
             repeated: 0,
             busiest: Busiest::default(),
             dispersion: Dispersion::new(),
             clock: Clock::new(),
+            loads: [(); 3].map(|()| Load::new()),
             sides: (0, 0),
             now: Traffic::default(),
-            counts: [(); 3].map(|()| histogram(MOST_FLOWS)),
+            layer_now: 0,
+            counts: [(); 2].map(|()| histogram(MOST_FLOWS)),
+            active: BTreeMap::new(),
         }
     }
 
-    fn see(&mut self, clock: u64, length: u32, tick: u64) {
+    fn see(&mut self, clock: u64, length: u32, tick: u64, carried: &Carried, has_data: bool) {
         self.packets += 1;
         self.bytes += u64::from(length);
         self.now.packets += 1;
         self.now.bytes += u64::from(length);
-        self.largest = self.largest.max(length);
-        self.busiest.see(clock, length);
-        self.dispersion.see(clock, length, self.largest / 2, tick);
+        self.layer_now += carried.layer;
+        self.joined += u64::from(carried.packets > 1);
+        self.carried.add(carried);
+        if has_data {
+            self.data.add(carried);
+        }
+        let bytes = u32::try_from(carried.layer).unwrap_or(u32::MAX);
+        self.busiest.see(clock, bytes);
+        self.dispersion.see(clock, bytes, self.carried.largest / 2, tick);
+        self.loads.iter_mut().for_each(|load| load.see(clock, carried.layer, carried.packets));
+    }
+
+    fn echo(&mut self, echo: Echo) {
+        let echoes = &mut self.echoes;
+        match echo {
+            Echo::Classic(ece) => {
+                echoes.acknowledgments += 1;
+                echoes.ece += u64::from(ece);
+            }
+            Echo::Accurate(marks) => {
+                echoes.accurate_acknowledgments += 1;
+                echoes.accurate_marks += u64::from(marks);
+            }
+        }
+    }
+
+    /// Ends an interval of so many seconds with so many active flows.
+    fn count_active(&mut self, length_s: f64, active: u64) {
+        let rate = if length_s > 0.0 { self.layer_now as f64 * 8.0 / length_s } else { 0.0 };
+        *self.active.entry((class(rate), active)).or_default() += 1;
+    }
+
+    /// The median of the active flows over the busy time.
+    fn active(&self) -> u64 {
+        let Some(&(highest, _)) = self.active.keys().next_back() else { return 0 };
+        let mut busy: Vec<(u64, u64)> = self
+            .active
+            .iter()
+            .filter(|((class, _), _)| is_busy(*class, highest))
+            .map(|(&(_, active), &intervals)| (active, intervals))
+            .collect();
+        busy.sort_unstable();
+        let all: u64 = busy.iter().map(|(_, intervals)| intervals).sum();
+        let mut so_far = 0;
+        let median = busy.iter().find(|(_, intervals)| {
+            so_far += intervals;
+            2 * so_far >= all
+        });
+        median.map_or(0, |(active, _)| *active)
     }
 
     fn summary(&self, direction: Direction, start: u64, duration_s: f64) -> Summary {
         let over = |n: u64, d: u64| (d > 0).then(|| n as f64 / d as f64);
         let [_, ect1, ect0, ce] = self.marks;
         let median = |i: usize| self.counts[i].value_at_quantile(0.5);
-        let full_packet = f64::from(self.largest);
-        let pairs = self.dispersion.mode(full_packet);
+        let full_packet = f64::from(self.carried.largest);
+        let busiest_bps = self.busiest.best.map_or(0.0, |(rate, _)| rate);
+        let pairs = self.dispersion.mode_near(full_packet, busiest_bps);
         let finer = pairs.is_some_and(|pairs| self.dispersion.is_finer(&pairs, full_packet));
         let busiest = self.busiest.best.map(|(rate, at)| (rate, at.saturating_sub(start) as f64 / 1e9));
+        let senders_share = over(self.sides.0, self.sides.1);
+        // The best evidence first; acknowledgments tell the whole way only next to the senders.
+        let next_to_senders = senders_share.is_none_or(|share| share < Capacity::SENDERS);
+        let methods = [TripMethod::Timestamps, TripMethod::SpinBit, TripMethod::Acknowledgments];
+        let mut trips = methods.into_iter().zip(&self.loads).filter_map(|(method, load)| {
+            let is_whole = method != TripMethod::Acknowledgments || next_to_senders;
+            load.loaded().filter(|_| is_whole).map(|trips| (method, trips))
+        });
+        let (round_trip_method, loaded_round_trips) = trips.next().unzip();
+        let waiting = self.loads.iter().find_map(Load::told);
+        let capacity = Capacity::of(busiest, pairs, finer, self.clock.told(), waiting, senders_share);
+        let all = self.carried;
+        // A full link is full of packets with data.
+        let sizes = if self.data.packets > 0 { self.data } else { all };
+        let at = |bytes: u64| Some(capacity.capacity_bps? * bytes as f64 / sizes.layer as f64);
         Summary {
             direction,
             packets: self.packets,
             bytes: self.bytes,
-            rate_bps: (duration_s > 0.0).then(|| self.bytes as f64 * 8.0 / duration_s),
-            mean_packet_bytes: over(self.bytes, self.packets),
-            flows: FlowCount { flows: median(0), data_flows: median(1), active: median(2) },
-            capacity: Capacity::of(
-                busiest,
-                pairs,
-                finer,
-                self.clock.told(),
-                over(self.sides.0, self.sides.1),
-            ),
+            path_packets: all.packets,
+            data_packets: self.data.packets,
+            joined_frames: self.joined,
+            rate_bps: (duration_s > 0.0).then(|| all.layer as f64 * 8.0 / duration_s),
+            mean_packet_bytes: over(all.layer, all.packets),
+            mean_data_packet_bytes: over(self.data.layer, self.data.packets),
+            flows: FlowCount { flows: median(0), data_flows: median(1), active: self.active() },
+            capacity,
+            capacity_ip_bps: at(all.ip),
+            capacity_capture_bps: at(all.frame),
+            loaded_round_trips,
+            round_trip_method,
             ect_share: over(ect0 + ect1 + ce, self.packets),
+            ect0_share: over(ect0, self.packets),
+            ect1_share: over(ect1, self.packets),
+            ce_packets: ce,
             ce_share: over(ce, self.packets),
+            echoes: self.echoes,
             retransmitted_share: over(self.repeated, self.segments),
         }
     }
@@ -127,7 +228,11 @@ impl Lane {
 struct Meter<'a> {
     options: &'a Options,
     connections: Connections,
+    segments: Segments,
     lanes: [Lane; 2],
+    elsewhere: u64,
+    /// The interfaces whose packets were measured.
+    interfaces: BTreeSet<u32>,
     packets: u64,
     bytes: u64,
     not_ip: BTreeMap<NotIp, u64>,
@@ -152,7 +257,10 @@ impl<'a> Meter<'a> {
         Meter {
             options,
             connections: Connections::new(options.window.nanos()),
+            segments: Segments::default(),
             lanes: [Lane::new(), Lane::new()],
+            elsewhere: 0,
+            interfaces: BTreeSet::new(),
             packets: 0,
             bytes: 0,
             not_ip: BTreeMap::new(),
@@ -168,6 +276,17 @@ impl<'a> Meter<'a> {
             round_trips: histogram(LONGEST_TRIP),
             trips_total: 0,
         }
+    }
+
+    /// Tells whether packets of an interface are measured.
+    fn is_meant(&mut self, interface: u32, names: &[String]) -> bool {
+        let wanted = &self.options.interfaces;
+        let name = names.get(interface as usize);
+        let is_meant = wanted.is_empty() || name.is_some_and(|name| wanted.contains(name));
+        if is_meant {
+            self.interfaces.insert(interface);
+        }
+        is_meant
     }
 
     fn see(
@@ -216,17 +335,32 @@ impl<'a> Meter<'a> {
             _ => None,
         };
         let seen = self.connections.see(time, clock, length, packet, side);
-        let lane = &mut self.lanes[seen.direction as usize];
-        lane.see(clock, length, tick);
-        lane.marks[usize::from(packet.ecn & 3)] += 1;
+        let layer = self.options.layer;
+        let carried = self.segments.carried(packet, length, seen.limit, layer);
+        let bytes = u32::try_from(carried.layer).unwrap_or(u32::MAX);
+        let [own, other] = self.lanes_of(seen.direction);
+        let has_data = packet.tcp.is_none_or(|tcp| tcp.payload > 0);
+        own.see(clock, length, tick, &carried, has_data);
+        own.marks[usize::from(packet.ecn & 3)] += 1;
         if packet.tcp.is_some_and(|tcp| tcp.payload > 0) {
-            lane.segments += 1;
-            lane.repeated += u64::from(seen.repeats);
+            own.segments += 1;
+            own.repeated += u64::from(seen.repeats);
         } else {
-            lane.clock.beside(length);
+            own.clock.beside(bytes);
         }
+        if let Some((trip, excess)) = seen.trip {
+            own.loads[0].trip(trip, Some(excess));
+        }
+        seen.spun.iter().for_each(|trip| own.loads[1].trip(*trip, None));
+        own.link = length.saturating_sub(packet.length);
         if let Some(told) = seen.delivered {
-            self.lanes[1 - seen.direction as usize].clock.see(clock, &told);
+            other.clock.see(clock, &told.at(layer, other.link));
+            if let Some(delay) = told.delay {
+                other.loads[2].trip(delay, told.waited);
+            }
+        }
+        if let Some(echo) = seen.echo {
+            other.echo(echo);
         }
         if let Some(trip) = seen.round_trip {
             if let Some(opener) = trip.opener {
@@ -247,6 +381,12 @@ impl<'a> Meter<'a> {
         }
     }
 
+    /// The lane of a direction, and the other one.
+    fn lanes_of(&mut self, direction: Direction) -> [&mut Lane; 2] {
+        let [up, down] = &mut self.lanes;
+        if direction == Direction::Up { [up, down] } else { [down, up] }
+    }
+
     fn end_interval(&mut self, length: u64, first: u64, each: &mut impl FnMut(&Interval)) {
         let end = self.start.saturating_add(length);
         self.connections.expire(end);
@@ -261,14 +401,15 @@ impl<'a> Meter<'a> {
             lane.now.flows = FlowCount { flows: alive.flows, data_flows: alive.data, active };
             if !self.window_filled {
                 // The last count of the flows is the most complete one.
-                lane.counts[..2].iter_mut().for_each(Histogram::reset);
+                lane.counts.iter_mut().for_each(Histogram::reset);
             }
             lane.counts[0].saturating_record(alive.flows);
             lane.counts[1].saturating_record(alive.data);
             // In a part of an interval fewer flows are active.
-            if length == self.options.interval.nanos() || lane.counts[2].is_empty() {
-                lane.counts[2].saturating_record(active);
+            if length == self.options.interval.nanos() || lane.active.is_empty() {
+                lane.count_active(length as f64 / 1e9, active);
             }
+            lane.layer_now = 0;
         }
         let new_connections = self.connections.opened - self.opened_before;
         each(&Interval {
@@ -318,6 +459,12 @@ impl<'a> Meter<'a> {
             not_ip: self.not_ip.values().sum(),
             not_ip_kinds,
             unknown_link: self.unknown_link,
+            elsewhere: self.elsewhere,
+            interfaces: {
+                let name = |&i: &u32| reader.interfaces().get(i as usize).cloned();
+                let several = self.interfaces.len() > 1 && self.options.interfaces.is_empty();
+                self.interfaces.iter().filter_map(name).filter(|_| several).collect()
+            },
             untimed: self.untimed,
             late: self.late,
             unreadable: reader.unreadable,
@@ -328,6 +475,10 @@ impl<'a> Meter<'a> {
             round_trips,
             interval_count: self.intervals,
             window_filled: self.window_filled,
+            layer: self.options.layer.word(),
+            segment_bytes: self.segments.cut,
+            quic_connections: self.connections.quic.0,
+            quic_spinning: self.connections.quic.1,
             directions: Direction::BOTH.map(summary),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use quell_units::Duration;
+use quell_units::{BitRate, Bytes, Duration, LinkLayer};
 
 use crate::error::OptionError;
 
@@ -15,11 +15,79 @@ pub struct Options {
     pub window: Duration,
     /// The addresses on one side of the link; none: the side that opens connections.
     pub inside: Vec<Subnet>,
+    /// The names of the interfaces whose packets are measured; none: all.
+    pub interfaces: Vec<String>,
+    /// The layer at which rates and packets are given; IP.
+    pub layer: Layer,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { interval: Duration::from_secs(1), window: Duration::from_secs(60), inside: Vec::new() }
+        Options {
+            interval: Duration::from_secs(1),
+            window: Duration::from_secs(60),
+            inside: Vec::new(),
+            interfaces: Vec::new(),
+            layer: Layer::Ip,
+        }
+    }
+}
+
+/// The layer at which a packet has its size, and a link its rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layer {
+    /// IP packets: of a tunnel, the outer ones.
+    #[default]
+    Ip,
+    /// Frames as the capture has them, with their headers.
+    Capture,
+    /// A link by its word in tc-cake(8): what a packet takes on the wire, with check sums, gaps and cells.
+    Link(&'static str, LinkLayer),
+}
+
+impl Layer {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Layer::Ip => "ip",
+            Layer::Capture => "capture",
+            Layer::Link(word, _) => word,
+        }
+    }
+
+    /// The size of a packet.
+    pub(crate) fn size(self, ip: u32, frame: u32) -> u32 {
+        match self {
+            Layer::Ip => ip,
+            Layer::Capture => frame,
+            Layer::Link(_, link) => {
+                u32::try_from(link.on_wire(Bytes::new(ip.into())).get()).unwrap_or(u32::MAX)
+            }
+        }
+    }
+}
+
+impl std::str::FromStr for Layer {
+    type Err = OptionError;
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let word = match text {
+            "ip" => return Ok(Layer::Ip),
+            "capture" => return Ok(Layer::Capture),
+            // Ethernet over PTM, as it is without PPPoE.
+            "ptm" => "bridged-ptm",
+            other => other,
+        };
+        let wrong = || OptionError {
+            option: "layer",
+            value: text.to_string(),
+            rule: "must be ip, capture, ptm, or a word of tc-cake(8): ethernet, docsis, pppoe-ptm, bridged-ptm, \
+                   conservative, raw, ipoa-vcmux, ipoa-llcsnap, bridged-vcmux, bridged-llcsnap, pppoa-vcmux, pppoa-llc, \
+                   pppoe-vcmux or pppoe-llcsnap",
+        };
+        let word = LinkLayer::words().find(|known| *known == word).ok_or_else(wrong)?;
+        // The rate is what is measured.
+        let link = LinkLayer::named(word, BitRate::from_bps(0)).ok_or_else(wrong)?;
+        Ok(Layer::Link(word, link))
     }
 }
 

@@ -21,6 +21,16 @@ pub(super) struct Packet {
     /// The IP packet's length on the wire, with its header.
     pub length: u32,
     pub tcp: Option<Segment>,
+    pub quic: Option<Quic>,
+}
+
+/// A UDP datagram that looks like QUIC (RFC 9000 section 17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quic {
+    /// A long header of version 1 or 2 (RFC 9369): it opens a connection.
+    Long,
+    /// A short header, with its spin bit (section 17.4).
+    Short { spin: bool },
 }
 
 /// A TCP segment.
@@ -30,23 +40,32 @@ pub(super) struct Segment {
     pub ack: u32,
     /// Bytes of payload on the wire, whatever was kept of them.
     pub payload: u32,
-    pub flags: u8,
+    /// The flags, with AE (RFC 9768) above the byte of the others.
+    pub flags: u16,
     /// Bytes of options, as the header says.
     pub options: u32,
     /// The largest payload that its sender accepts (RFC 9293 section 3.7.1).
     pub mss: Option<u16>,
     /// Ranges that it acknowledges beyond a hole (RFC 2018); unused places are empty ranges.
     pub selected: [(u32, u32); 4],
+    /// Its time stamp and the one that it returns (RFC 7323 section 3.2).
+    pub stamps: Option<(u32, u32)>,
 }
 
 impl Segment {
-    pub const FIN: u8 = 1;
-    pub const SYN: u8 = 2;
-    pub const RST: u8 = 4;
-    pub const ACK: u8 = 16;
+    pub const FIN: u16 = 1;
+    pub const SYN: u16 = 2;
+    pub const RST: u16 = 4;
+    pub const ACK: u16 = 16;
+    pub const ECE: u16 = 64;
 
-    pub fn has(&self, flag: u8) -> bool {
+    pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
+    }
+
+    /// The three flags AE, CWR and ECE as a number (RFC 9768 section 3.1).
+    pub fn ace(&self) -> u8 {
+        (self.flags >> 6 & 7) as u8
     }
 }
 
@@ -68,6 +87,12 @@ pub(super) enum NotIp {
     EtherType(u16),
     /// Another PPP protocol.
     Ppp(u16),
+    /// A frame of 802.11 that manages or controls, or has no content.
+    Wireless,
+    /// A frame of 802.11 that is encrypted.
+    Encrypted,
+    /// Several frames in one of 802.11 (A-MSDU).
+    Aggregate,
     /// An MPLS label stack over something whose first four bits are these.
     Mpls(u8),
 }
@@ -91,6 +116,9 @@ impl fmt::Display for NotIp {
             NotIp::Mpls(0) => "MPLS pseudowire",
             NotIp::Mpls(1) => "MPLS associated channel",
             NotIp::Mpls(_) => "MPLS over something other than IP",
+            NotIp::Wireless => "802.11 without data",
+            NotIp::Encrypted => "encrypted 802.11",
+            NotIp::Aggregate => "A-MSDU of 802.11",
             NotIp::Ppp(0xC021) => "PPP link control",
             NotIp::Ppp(0x00FD) => "compressed or encrypted PPP",
             NotIp::Ppp(0x002D | 0x002F) => "PPP with compressed TCP headers",
@@ -100,7 +128,8 @@ impl fmt::Display for NotIp {
     }
 }
 
-/// Reads the headers of a packet of `length` bytes, of which `data` was kept.
+/// Reads the headers of a packet of `length` bytes, of which `data` was kept. Within a tunnel the ends are those of the
+/// inner packet, and the length is that of the outer one, which the link carries.
 pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other> {
     // https://www.tcpdump.org/linktypes.html
     let cut = (length as usize).saturating_sub(data.len());
@@ -113,13 +142,54 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
         // PPP, PPP in HDLC-like framing, and PPPoE without the Ethernet header.
         9 | 50 => ppp(data).and_then(|(kind, data)| beneath(kind, data, cut)),
         51 => beneath(PPPOE_SESSION, data, cut),
+        105 => wireless(data, false).and_then(|(kind, data)| beneath(kind, data, cut)),
+        127 => radiotap(data).and_then(|(kind, data)| beneath(kind, data, cut)),
         // BSD loopback: a family whose byte order and numbers differ; the version says the same.
         0 | 108 => ip(data.get(4..)),
         12 | 14 | 101 | 228 | 229 => ip(Some(data)),
         _ => return Err(Other::UnknownLink(link)),
     };
-    let net = sliced.map_err(Other::NotIp)?.net.ok_or(Other::NotIp(NotIp::Cut))?;
-    let (from, to, (ecn, dscp), declared, header) = match &net {
+    let (mut packet, mut content) = read(&sliced.map_err(Other::NotIp)?, cut).map_err(Other::NotIp)?;
+    for _ in 0..MOST_TUNNELS {
+        let Some((inner, within)) =
+            tunneled(&packet, content, cut).and_then(|sliced| read(&sliced, cut).ok())
+        else {
+            break;
+        };
+        // Routers on the way mark the outer header (RFC 6040).
+        let ecn = if packet.ecn == 3 { 3 } else { inner.ecn };
+        packet = Packet { length: packet.length, ecn, ..inner };
+        content = within;
+    }
+    Ok(packet)
+}
+
+/// Tunnels within tunnels that are looked into.
+const MOST_TUNNELS: usize = 4;
+
+/// The packet in a tunnel: IP in IP (RFC 2003, RFC 4213), GRE (RFC 2784 and RFC 2890) or VXLAN (RFC 7348).
+fn tunneled<'a>(packet: &Packet, content: &'a [u8], cut: usize) -> Option<LaxSlicedPacket<'a>> {
+    match packet.protocol {
+        4 | 41 => LaxSlicedPacket::from_ip(content).ok(),
+        47 => {
+            let (flags, kind) = (word(content, 0).ok()?, word(content, 2).ok()?);
+            let optional = [0x8000, 0x2000, 0x1000].iter().filter(|&&flag| flags & flag != 0).count();
+            let inner = content.get(4 + 4 * optional..).filter(|_| flags & 0x4007 == 0)?;
+            // Transparent Ethernet bridging.
+            if kind == 0x6558 { behind(inner, 12, 14, cut).ok() } else { beneath(kind, inner, cut).ok() }
+        }
+        17 if packet.to.1 == 4789 => {
+            let inner = content.get(16..).filter(|_| content[8] == 8)?;
+            behind(inner, 12, 14, cut).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The innermost IP packet, and what follows its header; nothing in a fragment but the first.
+fn read<'a>(sliced: &LaxSlicedPacket<'a>, cut: usize) -> Result<(Packet, &'a [u8]), NotIp> {
+    let net = sliced.net.as_ref().ok_or(NotIp::Cut)?;
+    let (from, to, (ecn, dscp), declared, header) = match net {
         LaxNetSlice::Ipv4(ip) => {
             let header = ip.header();
             let declared = usize::from(header.total_len()).saturating_sub(header.slice().len());
@@ -134,9 +204,9 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
             let bits = (header.ecn().value(), header.dscp().value());
             (header.source(), header.destination(), bits, declared, header.slice().len() + extensions)
         }
-        LaxNetSlice::Arp(_) => return Err(Other::NotIp(NotIp::EtherType(EtherType::ARP.0))),
+        LaxNetSlice::Arp(_) => return Err(NotIp::EtherType(EtherType::ARP.0)),
     };
-    let payload = net.ip_payload_ref().ok_or(Other::NotIp(NotIp::Cut))?;
+    let payload = net.ip_payload_ref().ok_or(NotIp::Cut)?;
     let on_wire = match payload.len_source {
         // The frame may be longer than the packet, by padding or a check sequence: what was not kept may be either.
         _ if payload.incomplete => declared,
@@ -146,13 +216,14 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
     };
     let bytes = payload.payload;
     let has_ports = matches!(payload.ip_number, IpNumber::TCP | IpNumber::UDP | IpNumber::SCTP);
-    let is_fragment = payload.fragmented && !first_fragment(&net);
+    let is_fragment = payload.fragmented && !first_fragment(net);
     let port = |at: usize| match bytes.get(at..at + 2) {
         Some(b) if has_ports && !is_fragment => u16::from_be_bytes([b[0], b[1]]),
         _ => 0,
     };
     let tcp = (payload.ip_number == IpNumber::TCP && !is_fragment).then(|| segment(bytes, on_wire)).flatten();
-    Ok(Packet {
+    let quic = (payload.ip_number == IpNumber::UDP && !is_fragment).then(|| quic(bytes)).flatten();
+    let packet = Packet {
         from: (from, port(0)),
         to: (to, port(2)),
         protocol: payload.ip_number.0,
@@ -160,7 +231,67 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
         dscp,
         length: u32::try_from(header + on_wire).unwrap_or(u32::MAX),
         tcp,
-    })
+        quic,
+    };
+    Ok((packet, if is_fragment { &[] } else { bytes }))
+}
+
+/// The header of QUIC in a UDP datagram, if it has the form of one.
+fn quic(datagram: &[u8]) -> Option<Quic> {
+    let first = *datagram.get(8)?;
+    match first & 0xC0 {
+        0xC0 => match datagram.get(9..13)? {
+            [0, 0, 0, 1] | [0x6B, 0x33, 0x43, 0xCF] => Some(Quic::Long),
+            _ => None,
+        },
+        0x40 => Some(Quic::Short { spin: first & 0x20 != 0 }),
+        _ => None,
+    }
+}
+
+/// The EtherType and the content of a frame of 802.11 behind a radiotap header (radiotap.org).
+fn radiotap(data: &[u8]) -> Result<(u16, &[u8]), NotIp> {
+    let little = |at: usize| data.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let length = usize::from(word(data, 2)?.swap_bytes());
+    // Words that say which fields follow; the upper bit says that there is another.
+    let present = little(4).ok_or(NotIp::Cut)?;
+    let mut fields = 8;
+    let mut more = present;
+    while more >> 31 == 1 {
+        more = little(fields).ok_or(NotIp::Cut)?;
+        fields += 4;
+    }
+    // A time of 8 bytes at a multiple of 8, then flags.
+    let flags_at = if present & 1 == 1 { fields.next_multiple_of(8) + 8 } else { fields };
+    let flags = if present & 2 == 2 { *data.get(flags_at).ok_or(NotIp::Cut)? } else { 0 };
+    wireless(data.get(length..).ok_or(NotIp::Cut)?, flags & 0x20 != 0)
+}
+
+/// The EtherType and the content of a data frame (IEEE 802.11-2020, 9.3.2.1); `padded` says that its header was padded to a
+/// multiple of four bytes.
+fn wireless(data: &[u8], padded: bool) -> Result<(u16, &[u8]), NotIp> {
+    let &[kind, flags, ..] = data else { return Err(NotIp::Cut) };
+    // Data, of a kind that has some.
+    if kind & 0x0C != 0x08 || kind & 0x40 != 0 {
+        return Err(NotIp::Wireless);
+    }
+    if flags & 0x40 != 0 {
+        return Err(NotIp::Encrypted);
+    }
+    let addresses = if flags & 3 == 3 { 30 } else { 24 };
+    let has_qos = kind & 0x80 != 0;
+    if has_qos && data.get(addresses).ok_or(NotIp::Cut)? & 0x80 != 0 {
+        return Err(NotIp::Aggregate);
+    }
+    let control = if has_qos { 2 + 4 * usize::from(flags >> 7) } else { 0 };
+    let header = addresses + control;
+    let header = if padded { header.next_multiple_of(4) } else { header };
+    // LLC and SNAP (RFC 1042).
+    let llc = data.get(header..).ok_or(NotIp::Cut)?;
+    match llc.get(..6).ok_or(NotIp::Cut)? {
+        [0xAA, 0xAA, 3, 0, 0, 0] => Ok((word(llc, 6)?, llc.get(8..).ok_or(NotIp::Cut)?)),
+        _ => Err(NotIp::EtherType(0)),
+    }
 }
 
 const PPPOE_SESSION: u16 = 0x8864;
@@ -261,11 +392,13 @@ fn first_fragment(net: &LaxNetSlice<'_>) -> bool {
 /// The beginning of a TCP header is enough: captures are often cut within its options.
 fn segment(bytes: &[u8], on_wire: usize) -> Option<Segment> {
     let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
-    let (seq, ack, offset, flags) = (word(4)?, word(8)?, *bytes.get(12)?, *bytes.get(13)?);
+    let (seq, ack, offset, low) = (word(4)?, word(8)?, *bytes.get(12)?, *bytes.get(13)?);
+    let flags = u16::from(offset & 1) << 8 | u16::from(low);
     let header = usize::from(offset >> 4) * 4;
     let payload = u32::try_from(on_wire.saturating_sub(header)).unwrap_or(u32::MAX);
     let options = header.saturating_sub(20) as u32;
-    let mut found = Segment { seq, ack, payload, flags, options, mss: None, selected: [(0, 0); 4] };
+    let mut found =
+        Segment { seq, ack, payload, flags, options, mss: None, selected: [(0, 0); 4], stamps: None };
     let mut at = 20;
     // The kinds 0 and 1 are one byte each, the end and padding (RFC 9293 section 3.1).
     while let Some(&kind) = bytes.get(at).filter(|&&kind| at < header && kind != 0) {
@@ -277,6 +410,7 @@ fn segment(bytes: &[u8], on_wire: usize) -> Option<Segment> {
         match (kind, length) {
             (_, 0 | 1) => break,
             (2, 4) => found.mss = bytes.get(at + 2..at + 4).map(|b| u16::from_be_bytes([b[0], b[1]])),
+            (8, 10) => found.stamps = word(at + 2).zip(word(at + 6)),
             (5, 10..=34) => {
                 for (i, range) in found.selected.iter_mut().enumerate().take((length - 2) / 8) {
                     let (from, to) = (word(at + 2 + 8 * i), word(at + 6 + 8 * i));

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::rate::NEAR;
+
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,7 +36,7 @@ pub struct FlowCount {
     pub flows: u64,
     /// TCP flows among them that sent data.
     pub data_flows: u64,
-    /// TCP flows that sent data in the interval.
+    /// Flows of TCP that sent data in the interval, and of QUIC that sent packets as long as data.
     pub active: u64,
 }
 
@@ -89,6 +91,43 @@ impl RoundTrips {
     }
 }
 
+/// Round trips of a direction's data while it was busy: in the stretches of 100 ms in which it carried at least half of
+/// what it carried in its busiest time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoadedTrips {
+    /// Their number.
+    pub samples: u64,
+    /// The shortest of all, busy or not.
+    pub least_s: f64,
+    /// The quantiles 50, 95 and 99%, to 1%.
+    pub quantiles_s: [f64; 3],
+}
+
+/// The evidence of round trips under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TripMethod {
+    /// Time stamps of TCP, returned and returned again (RFC 7323): whole round trips from any place.
+    Timestamps,
+    /// The spin bit of QUIC (RFC 9000 section 17.4): whole round trips from any place.
+    SpinBit,
+    /// The delay from data to their acknowledgment, in a capture next to the senders.
+    Acknowledgments,
+}
+
+/// The marks of a direction that its receivers sent back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Echoes {
+    /// Acknowledgments of connections with feedback as in RFC 3168 (or without any), and those of them with ECE.
+    pub acknowledgments: u64,
+    /// Those with ECE: all from a mark until the sender answers it.
+    pub ece: u64,
+    /// Acknowledgments of connections with accurate feedback (RFC 9768).
+    pub accurate_acknowledgments: u64,
+    /// The marked packets that their ACE fields count.
+    pub accurate_marks: u64,
+}
+
 /// A mode of packet-pair dispersion.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pairs {
@@ -141,6 +180,31 @@ impl Acknowledged {
     }
 }
 
+/// The rate of a direction while its packets waited somewhere on the path: while every round trip that ended within
+/// a stretch of 100 ms was longer than the shortest one of its flow, by three packets and 1 ms at least.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Waiting {
+    /// The median of the rates, in bit/s.
+    pub rate_bps: f64,
+    /// The quartiles of these rates.
+    pub quartiles_bps: [f64; 2],
+    /// The rate that 5% of them exceed.
+    pub highest_bps: f64,
+    /// The stretches in which packets waited.
+    pub waiting: u64,
+    /// All stretches.
+    pub stretches: u64,
+}
+
+impl Waiting {
+    /// Tells whether the link was full then: over two seconds at least the rates have a ceiling. Half of them lie
+    /// within 10% of the median, and few above that.
+    pub fn agrees(&self) -> bool {
+        let near = |rate: f64| (rate / self.rate_bps - 1.0).abs() <= 0.1;
+        self.waiting >= 20 && self.quartiles_bps.iter().all(|rate| near(*rate)) && near(self.highest_bps)
+    }
+}
+
 /// The capacity of a link, as a capture tells it.
 ///
 /// The busiest stretch (the highest rate over 100 ms) is a lower bound of the capacity, and the
@@ -154,6 +218,9 @@ impl Acknowledged {
 ///
 /// All that holds behind the slowest link. A capture before it, on the senders' side, shows it by the
 /// clock of acknowledgments ([`Acknowledged`]), or cannot tell.
+///
+/// Where neither tells (a relay or a card hands packets over in batches, or acknowledgments wait in the other direction's
+/// queue), a rate that stays the same while packets wait does ([`Waiting`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Capacity {
     /// The highest rate over 100 ms, in bit/s; none in captures shorter than that.
@@ -164,6 +231,8 @@ pub struct Capacity {
     pub pairs: Option<Pairs>,
     /// The clock of acknowledgments; none if packets never waited beyond the capture.
     pub acknowledged: Option<Acknowledged>,
+    /// The rate while round trips showed that packets waited.
+    pub waiting: Option<Waiting>,
     /// The share of the handshakes' round-trip time that lies on the senders' side of the capture.
     pub senders_share: Option<f64>,
     /// The verdict.
@@ -185,6 +254,9 @@ pub enum CapacityVerdict {
     /// The slowest link lies beyond the capture. The capacity is what was acknowledged while packets
     /// waited there, if that agrees.
     Beyond,
+    /// Neither pairs nor acknowledgments agree, or pairs agree on a rate far above (batches), but the rate had a ceiling
+    /// while packets waited. The capacity is the median then; the quartiles say how sure that is.
+    Ceiling,
     /// Fewer than half of the pairs agree, or they agree on less than was carried: it cannot be told, but
     /// is at least the busiest stretch's.
     AtLeast,
@@ -192,37 +264,57 @@ pub enum CapacityVerdict {
     Unknown,
 }
 
-/// The share of the round-trip time before a capture below which it is the senders' own.
-const SENDERS: f64 = 0.1;
-
 impl Capacity {
+    /// The share of the round-trip time before a capture below which it is the senders' own.
+    pub(crate) const SENDERS: f64 = 0.1;
+
     /// `finer` says that the pairs are finer than the busiest stretch.
     pub(crate) fn of(
         busiest: Option<(f64, f64)>,
         pairs: Option<Pairs>,
         finer: bool,
         acknowledged: Option<Acknowledged>,
+        waiting: Option<Waiting>,
         senders_share: Option<f64>,
     ) -> Self {
         let told = pairs.filter(|p| p.told).map(|p| p.rate_bps);
         let beyond = acknowledged.filter(Acknowledged::is_beyond);
         let (verdict, capacity_bps) = match (busiest, told) {
             (Some((busiest, _)), Some(pairs))
-                if (busiest / pairs - 1.0).abs() <= 0.1
+                if (busiest / pairs - 1.0).abs() <= NEAR
                     && beyond.is_none_or(|a| !a.agrees() || a.rate_bps >= 0.9 * busiest) =>
             {
                 (CapacityVerdict::Full, Some(if finer { pairs } else { busiest }))
             }
             (None, None) => (CapacityVerdict::Unknown, None),
-            _ if beyond.is_some() || senders_share.is_some_and(|share| share < SENDERS) => {
+            _ if beyond.is_some() || senders_share.is_some_and(|share| share < Self::SENDERS) => {
                 (CapacityVerdict::Beyond, beyond.filter(Acknowledged::agrees).map(|a| a.rate_bps))
             }
             (Some((busiest, _)), Some(pairs)) if busiest > pairs => (CapacityVerdict::AtLeast, None),
             (_, Some(pairs)) => (CapacityVerdict::NeverFull, Some(pairs)),
             (Some(_), None) => (CapacityVerdict::AtLeast, None),
         };
+        // Where packets come in batches their pairs agree on another link, and the rate is always below that.
+        let is_told = |w: &Waiting| {
+            let is_batched = verdict == CapacityVerdict::NeverFull && 2 * w.waiting >= w.stretches;
+            w.agrees() && (capacity_bps.is_none() || is_batched)
+        };
+        let ceiling = waiting.filter(is_told);
+        let (verdict, capacity_bps) = match ceiling {
+            Some(ceiling) => (CapacityVerdict::Ceiling, Some(ceiling.rate_bps)),
+            None => (verdict, capacity_bps),
+        };
         let (busiest_bps, busiest_at_s) = busiest.unzip();
-        Capacity { busiest_bps, busiest_at_s, pairs, acknowledged, senders_share, verdict, capacity_bps }
+        Capacity {
+            busiest_bps,
+            busiest_at_s,
+            pairs,
+            acknowledged,
+            waiting,
+            senders_share,
+            verdict,
+            capacity_bps,
+        }
     }
 }
 
@@ -231,22 +323,47 @@ impl Capacity {
 pub struct Summary {
     /// The direction.
     pub direction: Direction,
-    /// IP packets.
+    /// Frames with IP packets.
     pub packets: u64,
     /// Bytes of whole frames.
     pub bytes: u64,
-    /// The mean rate, in bit/s; none if all packets came at once.
+    /// Packets on the path: frames that a host's card cuts or has joined count as what they are there.
+    pub path_packets: u64,
+    /// Packets among them with data: TCP segments with payload, and all that is not TCP.
+    pub data_packets: u64,
+    /// Frames of several packets (TSO, GSO, GRO).
+    pub joined_frames: u64,
+    /// The mean rate at the layer, in bit/s; none if all packets came at once.
     pub rate_bps: Option<f64>,
-    /// The mean packet, in bytes.
+    /// The mean packet on the path, in bytes at the layer.
     pub mean_packet_bytes: Option<f64>,
-    /// The median over the intervals, after the first window.
+    /// The mean packet with data, in bytes at the layer.
+    pub mean_data_packet_bytes: Option<f64>,
+    /// Flows: the median over the intervals after the first window; active ones over the busy time, which is the intervals
+    /// with at least half of the rate of the busiest one.
     pub flows: FlowCount,
-    /// The capacity of the link.
+    /// The capacity of the link at the layer.
     pub capacity: Capacity,
+    /// The same capacity in IP, for packets as large as those with data, in bit/s.
+    pub capacity_ip_bps: Option<f64>,
+    /// The same in frames as captured, in bit/s.
+    pub capacity_capture_bps: Option<f64>,
+    /// Round trips of its data while it was busy.
+    pub loaded_round_trips: Option<LoadedTrips>,
+    /// What they are taken from.
+    pub round_trip_method: Option<TripMethod>,
     /// The share of packets that are ECN-capable, marked or not.
     pub ect_share: Option<f64>,
-    /// The share of packets with a congestion mark.
+    /// The share of packets with ECT(0).
+    pub ect0_share: Option<f64>,
+    /// The share of packets with ECT(1), as senders of L4S set it (RFC 9331).
+    pub ect1_share: Option<f64>,
+    /// Packets with a congestion mark.
+    pub ce_packets: u64,
+    /// Their share.
     pub ce_share: Option<f64>,
+    /// Marks on this direction's packets that its receivers reported.
+    pub echoes: Echoes,
     /// The share of TCP segments with data that end no later in the stream than one before them:
     /// retransmissions, of what was lost before the place of the capture or behind it, and segments
     /// that were overtaken.
@@ -292,6 +409,10 @@ pub struct Report {
     pub not_ip_kinds: Vec<NotIpKind>,
     /// Packets of a link that is not read, and its LINKTYPE.
     pub unknown_link: Option<(u64, u16)>,
+    /// Packets of interfaces that were not asked for.
+    pub elsewhere: u64,
+    /// The interfaces, if there are several and none was chosen: a packet on two of them counts twice.
+    pub interfaces: Vec<String>,
     /// Packets without a time; they are not measured.
     pub untimed: u64,
     /// Packets that are earlier than one before them; they count when they come.
@@ -312,6 +433,14 @@ pub struct Report {
     pub interval_count: u64,
     /// The capture is longer than the window, so that the counts of flows are complete.
     pub window_filled: bool,
+    /// The layer of rates and packets, by its word.
+    pub layer: &'static str,
+    /// The largest payload of the segments that cards cut or joined frames consist of; none without such frames.
+    pub segment_bytes: Option<u32>,
+    /// Connections of QUIC.
+    pub quic_connections: u64,
+    /// Those of them whose spin bit spins.
+    pub quic_spinning: u64,
     /// The traffic of each direction.
     pub directions: [Summary; 2],
 }

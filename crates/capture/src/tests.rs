@@ -21,6 +21,8 @@ use super::flows::Connections;
 use super::packet::Other;
 use super::*;
 
+mod network;
+
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 /// The time of day at which the captures begin.
@@ -205,8 +207,13 @@ fn pcapng(link: u32, endianness: Endianness, resolution: Option<u8>, frames: &Fr
     writer.into_inner()
 }
 
+/// Sizes of whole frames, as the captures here are made for.
+fn framed() -> Options {
+    Options { layer: Layer::Capture, ..Options::default() }
+}
+
 fn report(file: &[u8]) -> Report {
-    intervals(file, &Options::default()).0
+    intervals(file, &framed()).0
 }
 
 fn intervals(file: &[u8], options: &Options) -> (Report, Vec<Interval>) {
@@ -252,7 +259,7 @@ fn busy_link() -> Vec<Sent> {
 #[test]
 fn r_n_and_c_of_a_known_link() {
     let packets = busy_link();
-    let (report, intervals) = intervals(&simple(&packets), &Options::default());
+    let (report, intervals) = intervals(&simple(&packets), &framed());
     assert_eq!((report.format, report.packets), (Format::Pcap, packets.len() as u64));
     assert_eq!((report.new_connections, report.repeated_handshakes), (20, 0));
     assert_eq!(report.start_s, START as f64 / 1e9);
@@ -485,7 +492,7 @@ fn what_is_no_capture_is_refused_with_what_it_is() {
         let message = refused(file);
         assert!(message.starts_with("not a packet capture: ") && message.contains(part), "{message}");
     }
-    let zero = Options { interval: quell_units::Duration::ZERO, ..Options::default() };
+    let zero = Options { interval: quell_units::Duration::ZERO, ..framed() };
     let error = measure(&simple(&[])[..], &zero, |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "interval = 0 s: must be longer than 0 s");
 }
@@ -497,10 +504,10 @@ fn a_capture_without_packets_says_nothing() {
     assert_eq!((report.packets, report.duration_s, report.round_trips), (0, 0.0, None));
     assert_eq!(report.directions[0].capacity.verdict, CapacityVerdict::Unknown);
     assert_eq!(report.directions[0].rate_bps, None);
-    // Of a link that is not read: 802.11.
+    // Of a link that is not read: 802.11 with an AVS header.
     let frames = frames(Link::Ethernet, false, &busy_link()[..10]);
-    let report = self::report(&pcap(105, Endianness::Big, true, 65_535, &frames));
-    assert_eq!((report.packets, report.unknown_link), (10, Some((10, 105))));
+    let report = self::report(&pcap(163, Endianness::Big, true, 65_535, &frames));
+    assert_eq!((report.packets, report.unknown_link), (10, Some((10, 163))));
 }
 
 #[test]
@@ -602,7 +609,7 @@ fn flows_count_as_in_the_table_of_ap_red() {
     };
     let window = quell_units::Duration::from_secs(5);
     let packets: Vec<Sent> = sent.iter().map(packet).collect();
-    let (report, intervals) = intervals(&simple(&packets), &Options { window, ..Options::default() });
+    let (report, intervals) = intervals(&simple(&packets), &Options { window, ..framed() });
 
     let mut table = FlowTable::new("max_flows", 1000, "flow_interval", window).unwrap();
     let mut ends = (1..).map(|n| n * SECOND).peekable();
@@ -630,7 +637,7 @@ fn flows_count_until_the_window_after_their_last_packet() {
     let data = |s: u64, port: u16| tcp(START + s * SECOND, SERVER, (1, port), 1, 100);
     let packets =
         [data(0, 5000), data(1, 5001), data(10, 5000), data(62, 5002), data(71, 5003), data(75, 5003)];
-    let (report, intervals) = intervals(&simple(&packets), &Options::default());
+    let (report, intervals) = intervals(&simple(&packets), &framed());
     let flows: Vec<_> =
         intervals.iter().map(|i| (i.start_s, i.down.flows.flows, i.down.flows.active)).collect();
     // At the ends of these seconds; 5001 is last counted at 61 s, 5000 at 70 s.
@@ -656,7 +663,7 @@ fn memory_is_bounded_by_the_window() {
 fn an_hour_without_packets_costs_nothing() {
     let day = 86_400 * SECOND;
     let packets: Vec<_> = (0..100).map(|i| tcp(START + i * day, SERVER, (1, 5000), 1, 100)).collect();
-    let options = Options { interval: quell_units::Duration::from_nanos(1), ..Options::default() };
+    let options = Options { interval: quell_units::Duration::from_nanos(1), ..framed() };
     let (report, intervals) = intervals(&simple(&packets), &options);
     assert_eq!((intervals.len(), report.interval_count), (100, 100));
     assert_eq!(intervals[99].start_s, 99.0 * 86_400.0);
@@ -673,10 +680,10 @@ fn sides_are_who_opens_or_who_is_inside() {
     let found = report(&simple(&packets));
     assert_eq!(found.directions.each_ref().map(|d| d.packets), [3, 2]);
     let inside = vec!["10.0.0.0/25".parse().unwrap()];
-    let found = intervals(&simple(&packets), &Options { inside, ..Options::default() }).0;
+    let found = intervals(&simple(&packets), &Options { inside, ..framed() }).0;
     assert_eq!(found.directions.each_ref().map(|d| d.packets), [3, 2], "two from host 1 and one; two to it");
     let inside = vec!["10.0.0.200".parse().unwrap()];
-    let found = intervals(&simple(&packets), &Options { inside, ..Options::default() }).0;
+    let found = intervals(&simple(&packets), &Options { inside, ..framed() }).0;
     assert_eq!(
         found.directions.each_ref().map(|d| d.packets),
         [2, 3],
@@ -1032,7 +1039,7 @@ proptest! {
     #[test]
     fn no_frame_makes_it_panic(
         frames in proptest::collection::vec((any::<u64>(), proptest::collection::vec(any::<u8>(), 0..200)), 0..10),
-        link in proptest::sample::select(vec![0_u16, 1, 9, 12, 50, 51, 101, 108, 113, 228, 276]),
+        link in proptest::sample::select(vec![0_u16, 1, 9, 12, 50, 51, 101, 105, 108, 113, 127, 228, 276]),
         kind in proptest::sample::select(vec![0x0800_u16, 0x8100, 0x8847, 0x8864]),
         version in proptest::sample::select(vec![0x45_u8, 0x60, 0x4f]),
     ) {

@@ -19,6 +19,8 @@ mod commands;
 #[cfg(feature = "theory")]
 mod diagram;
 #[cfg(feature = "all")]
+mod evidence;
+#[cfg(feature = "all")]
 mod exports;
 #[cfg(feature = "all")]
 mod flent;

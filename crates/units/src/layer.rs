@@ -68,6 +68,11 @@ impl LinkLayer {
         Some(LinkLayer { overhead, smallest, framing, ..LinkLayer::plain(rate) })
     }
 
+    /// The words that [`named`](Self::named) knows.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        LAYERS.iter().map(|(word, ..)| *word)
+    }
+
     /// The same link with sizes of packets given at another layer.
     #[must_use]
     pub const fn seen_from(self, layer: Layer) -> Self {

@@ -1,18 +1,19 @@
 //! `quell measure`: R, N and C from a packet capture.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use quell_capture::{
-    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report,
-    RoundTrips, Subnet, Summary, Traffic,
+    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Layer, Options, Report,
+    RoundTrips, Subnet, Summary, Traffic, TripMethod,
 };
 use quell_units::BitRate;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::captured::{Watched, open};
+use crate::evidence::{self, Iperf3, Irtt, Transfer};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::table::{self, Column, Tint};
@@ -25,11 +26,16 @@ Examples:
   quell measure trace.pcap
   quell measure trace.pcapng --inside 192.0.2.0/24,2001:db8::/32
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
+  quell measure trace.pcap --layer docsis --iperf3 iperf3.json --irtt irtt.json
+  quell measure traces/codel-seed1.pcapng --interface \"bottleneck dequeue,reverse dequeue\"
   quell measure trace.pcap --format json | jq .round_trips
 
 Reads pcap and pcapng files, plain or compressed with gzip or zstd. 96 bytes of each packet are enough (128 with MPLS \
 or PPPoE). \"Up\" is what the side that opens connections sends, and \"down\" is what comes back; with --inside, \
 \"up\" is what leaves these networks.
+
+Rates and packets are those of IP: the headers that a link adds differ from link to link. --layer counts them in. The \
+rates of quell wire and quell gateway are of IP, too.
 
 Capture after the bottleneck, on the receivers' side. There the link has spaced the packets, so their spacing shows \
 its capacity. Before the bottleneck, on the senders' side, the spacing shows only the senders' own timing. The \
@@ -48,6 +54,19 @@ pub struct Args {
     /// Networks on one side of the link; default: the side that opens connections.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     inside: Vec<Subnet>,
+    /// The layer of rates and packets: ip, capture (the frames as captured), ptm, or a word of tc-cake(8) such as ethernet,
+    /// docsis or pppoe-ptm.
+    #[arg(long, value_name = "LAYER", default_value = "ip")]
+    layer: Layer,
+    /// The interfaces to measure, by their names in a pcapng file; default: all.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    interface: Vec<String>,
+    /// What iperf3 measured on the link, as written with --json.
+    #[arg(long, value_name = "FILE")]
+    iperf3: Option<PathBuf>,
+    /// What irtt measured on the link, as written with -o.
+    #[arg(long, value_name = "FILE")]
+    irtt: Option<PathBuf>,
     /// Also print the results of every interval.
     #[arg(long)]
     intervals: bool,
@@ -66,7 +85,15 @@ struct Output<'a> {
     window_s: f64,
     #[serde(flatten)]
     report: &'a Report,
-    /// The command to run next; null if C, R or N is missing.
+    /// What iperf3 measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iperf3: Option<&'a Iperf3>,
+    /// What irtt measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    irtt: Option<&'a Irtt>,
+    /// What contradicts the capture.
+    contradictions: &'a [String],
+    /// The command to run next; null if R or the rates of both directions are missing.
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<&'a [Interval]>,
@@ -75,11 +102,19 @@ struct Output<'a> {
 /// Measures a capture.
 pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let (name, said) = (args.trace.display().to_string(), quell_files::name(&args.trace));
+    let iperf3 = args.iperf3.as_deref().map(evidence::iperf3).transpose()?;
+    let irtt = args.irtt.as_deref().map(evidence::irtt).transpose()?;
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();
     let meter = Meter::new(args.quiet);
     let watched = Watched::new(input, size, &meter, stop);
-    let options = Options { interval: args.interval, window: args.window, inside: args.inside.clone() };
+    let options = Options {
+        interval: args.interval,
+        window: args.window,
+        inside: args.inside.clone(),
+        interfaces: args.interface.clone(),
+        layer: args.layer,
+    };
     let mut intervals = Vec::new();
     let keep = |interval: &Interval| {
         if args.intervals {
@@ -97,37 +132,59 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
         CaptureError::Option(e) => bad_input!("--{e}"),
         e => bad_input!("{said}: {e}"),
     })?;
+    let beside = Beside { iperf3, irtt };
+    let contradictions = beside.contradictions(&report);
+    let next = next(&args.trace, &report);
     if args.format.format == Format::Json {
         return crate::json::print(&Output {
             trace: name,
             interval_s: options.interval.as_secs_f64(),
             window_s: options.window.as_secs_f64(),
             report: &report,
-            next: next(report.busier(), &report),
+            iperf3: beside.iperf3.as_ref(),
+            irtt: beside.irtt.as_ref(),
+            contradictions: &contradictions,
+            next: next.map(|(command, _)| command),
             intervals: args.intervals.then_some(&intervals),
         });
     }
-    terminal::print(&text(&said, &report, &options, &intervals))?;
-    remarks(&said, &report).iter().for_each(|remark| terminal::note(remark));
+    terminal::print(&text(&said, &report, &options, &beside, next, &intervals))?;
+    remarks(&said, &report).iter().chain(&contradictions).for_each(|remark| terminal::note(remark));
     Ok(())
 }
 
-fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) -> String {
+fn text(
+    name: &str,
+    report: &Report,
+    options: &Options,
+    beside: &Beside,
+    next: Option<(String, Option<String>)>,
+    intervals: &[Interval],
+) -> String {
     let format = match report.format {
         capture::Format::Pcap => "pcap",
         capture::Format::Pcapng => "pcapng",
     };
     let [duration, bytes] = [time(report.duration_s), scaled(report.bytes as f64, &BYTES)];
-    let mut text = format!("{name}\n{format}: {} packets, {bytes}, {duration}\n\n", report.packets);
+    let mut text = format!("{name}\n{format}: {} packets, {bytes}, {duration}\n", report.packets);
     if report.directions.iter().all(|d| d.packets == 0) {
-        return text + "No IP packets to measure.\n";
+        return text + "\nNo IP packets to measure.\n";
     }
+    text += &format!("{}\n\n", at_layer(options.layer));
     text += &directions(report);
     text += "\n";
+    // The busier direction first.
     let main = report.busier();
-    let way = word(main.direction);
-    let header = ["", way, "how, and what it assumes"];
-    let rows = [capacity(&main.capacity), flows(main, report, options), round_trip(report)];
+    let mut ways: Vec<&Summary> = report.directions.iter().filter(|d| d.packets > 0).collect();
+    ways.sort_by_key(|d| d.direction != main.direction);
+    let header = ["", "", "how, and what it assumes"];
+    let mut rows: Vec<Vec<String>> = ways.iter().map(|way| capacity(way, options.layer)).collect();
+    rows.extend(ways.iter().map(|way| flows(way, report, options)));
+    rows.push(round_trip(report));
+    rows.extend(ways.iter().filter_map(|way| loaded(way, report)));
+    rows.extend(quic(report));
+    rows.extend(ways.iter().filter_map(|way| echoes(way)));
+    rows.extend(beside.rows());
     text += &table::text(&header, &rows);
     if !intervals.is_empty() {
         text += "\n";
@@ -135,28 +192,41 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
     }
     text += "\n";
     text += "next  ";
-    text += &next(main, report).unwrap_or_else(|| {
+    let (command, assumed) = next.unwrap_or_else(|| {
         let needed = [
-            (main.capacity.capacity_bps.is_none(), "C, from a capture after the bottleneck"),
             (
-                report.round_trips.is_none_or(|t| t.median_s() == 0.0),
-                "R, from a capture that begins before its connections",
+                report.directions.iter().all(|d| d.capacity.capacity_bps.is_none()),
+                "C, from a capture after the bottleneck while the link is full",
             ),
-            (main.flows.active == 0, "N, from a capture of TCP flows that send data"),
+            (shortest(report).is_none(), "R, from a capture that begins before its connections"),
         ];
         let needed: Vec<&str> =
             needed.iter().filter(|(missing, _)| *missing).map(|(_, what)| *what).collect();
-        format!("quell design needs {}", needed.join(";\n      "))
+        (format!("quell recommend needs {}", needed.join(";\n      ")), None)
     });
+    text += &command;
     text += "\n";
+    if let Some(assumed) = assumed {
+        text += &format!("      {assumed}\n");
+    }
     if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied) {
         text += &format!(
-            "      If the queue caused the longer round trips, not longer paths: --rtt with {}\n      plus the delay \
-             that you want the queue to have.\n",
+            "      If the queue caused the longer round trips, not longer paths: --rtt with {}.\n",
             time(low)
         );
     }
     text
+}
+
+/// A word about the layer of rates and packets.
+fn at_layer(layer: Layer) -> String {
+    match layer {
+        Layer::Ip => "rates and packets are those of IP (--layer counts a link's headers in)".into(),
+        Layer::Capture => "rates and packets are those of the frames in the capture".into(),
+        Layer::Link(word, _) => {
+            format!("rates and packets are those of {word}, as tc-cake(8) counts its headers")
+        }
+    }
 }
 
 /// The round trip that 5% of the handshakes were faster than, in seconds, if half of all took more than twice as long:
@@ -183,26 +253,52 @@ fn directions(report: &Report) -> String {
     };
     let share = |x: Option<f64>| x.map(|x| digits(100.0 * x, 3));
     let columns = [
-        column("packets", "", &|d| Some(d.packets.to_string())),
+        column("packets", "", &|d| Some(d.path_packets.to_string())),
         column("mean rate", "Mbit/s", &|d| d.rate_bps.map(|r| digits(r / 1e6, 3))),
         column("busiest 100 ms", "Mbit/s", &|d| d.capacity.busiest_bps.map(|r| digits(r / 1e6, 3))),
         column("mean packet", "bytes", &|d| d.mean_packet_bytes.map(|b| digits(b, 4))),
+        column("with data", "bytes", &|d| d.mean_data_packet_bytes.map(|b| digits(b, 4))),
         column("active flows", "", &|d| Some(d.flows.active.to_string())),
         column("5-tuples in window", "", &|d| Some(d.flows.flows.to_string())),
         column("sent again", "%", &|d| share(d.retransmitted_share)),
-        column("ECN", "%", &|d| share(d.ect_share)),
+        column("ECT(0)", "%", &|d| share(d.ect0_share)),
+        column("ECT(1)", "%", &|d| share(d.ect1_share)),
         column("marked", "%", &|d| share(d.ce_share)),
     ];
     table::figures(&names, &columns)
 }
 
-fn capacity(c: &Capacity) -> Vec<String> {
+/// The capacity of a direction, at the layer and at those beside it.
+fn capacity(way: &Summary, layer: Layer) -> Vec<String> {
+    let name = format!("C {}", word(way.direction));
+    if way.data_packets == 0 {
+        let how = "Only acknowledgments went this way, and they do not fill a link. To measure it, capture a transfer in \
+                   this direction.";
+        return vec![name, "–".into(), how.into()];
+    }
+    let (value, mut how) = capacity_of(&way.capacity);
+    let elsewhere = match layer {
+        Layer::Capture => way.capacity_ip_bps.map(|rate| (rate, "of IP")),
+        _ => way.capacity_capture_bps.map(|rate| (rate, "in the capture's frames")),
+    };
+    if let Some((rate, what)) = elsewhere {
+        let layer = match layer {
+            Layer::Ip => "IP".into(),
+            Layer::Capture => "The capture's frames".into(),
+            Layer::Link(word, _) => word.to_string(),
+        };
+        how = format!("{layer}; {} {what}. {how}", scaled(rate, &RATES));
+    }
+    vec![name, value, how]
+}
+
+fn capacity_of(c: &Capacity) -> (String, String) {
     let busiest = c.busiest_bps.map(|r| scaled(r, &RATES)).unwrap_or_default();
     let at = time(c.busiest_at_s.unwrap_or(0.0));
     let agree = c.pairs.map_or(0.0, |p| 100.0 * p.share);
     let of = c.pairs.map_or(0, |p| p.pairs);
     let pairs = c.pairs.map(|p| scaled(p.rate_bps, &RATES)).unwrap_or_default();
-    let (value, how) = match c.verdict {
+    match c.verdict {
         CapacityVerdict::Full => (
             c.capacity_bps.map(|r| scaled(r, &RATES)).unwrap_or_default(),
             format!(
@@ -220,6 +316,7 @@ fn capacity(c: &Capacity) -> Vec<String> {
             ),
         ),
         CapacityVerdict::Beyond => beyond(c),
+        CapacityVerdict::Ceiling => ceiling(c),
         CapacityVerdict::AtLeast => (
             format!("at least {busiest}"),
             format!(
@@ -239,8 +336,21 @@ fn capacity(c: &Capacity) -> Vec<String> {
             ),
         ),
         CapacityVerdict::Unknown => ("–".into(), "Too little was captured.".into()),
-    };
-    vec!["C".into(), value, how]
+    }
+}
+
+/// The capacity by the rate that stays while packets wait.
+fn ceiling(c: &Capacity) -> (String, String) {
+    let Some(w) = c.waiting else { return ("–".into(), String::new()) };
+    let [low, high] = w.quartiles_bps.map(|rate| scaled(rate, &RATES));
+    let how = format!(
+        "Packets waited somewhere on the path throughout {} of {} stretches of 100 ms (every round trip was longer than its \
+         flow's shortest), and this is the median rate then (half of them {low} to {high}). The gaps between packets do not \
+         show it, as behind a relay or a card that passes them on in batches. Assumes that they waited in this \
+         direction, and not on the way of their acknowledgments.",
+        w.waiting, w.stretches
+    );
+    (scaled(w.rate_bps, &RATES), how)
 }
 
 /// The capacity of a link that the packets had yet to pass.
@@ -280,18 +390,82 @@ fn beyond(c: &Capacity) -> (String, String) {
     }
 }
 
-fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
-    let count = main.flows;
+fn flows(way: &Summary, report: &Report, options: &Options) -> Vec<String> {
+    let count = way.flows;
     let plural = if count.active == 1 { "" } else { "s" };
     let mut how = format!(
-        "TCP flows that sent data within {}: the median over the intervals. The last {} had {} 5-tuples, {} of them \
-         with data (Chen 2010, section 4.4), including flows that had ended.",
+        "TCP and QUIC flows that sent data within {}: the median over the busy intervals, with at least half of the highest \
+         rate. The last {} had {} 5-tuples, {} of them TCP with data (Chen 2010, section 4.4), including flows that had \
+         ended.",
         options.interval, options.window, count.flows, count.data_flows
     );
     if !report.window_filled {
         how += " The capture is shorter than that.";
     }
-    vec!["N".into(), format!("{} flow{plural}", count.active), how]
+    vec![format!("N {}", word(way.direction)), format!("{} flow{plural}", count.active), how]
+}
+
+/// Round trips under load.
+fn loaded(way: &Summary, report: &Report) -> Option<Vec<String>> {
+    if way.data_packets == 0 {
+        return None;
+    }
+    let name = format!("R {}, loaded", word(way.direction));
+    let Some((trips, method)) = way.loaded_round_trips.zip(way.round_trip_method) else {
+        let how = "Round trips under load need TCP time stamps in both directions (tcpdump -s 96 keeps them), the spin bit \
+                   of QUIC, or a capture next to the senders with both directions.";
+        return Some(vec![name, "–".into(), how.into()]);
+    };
+    let [median, most, tail] = trips.quantiles_s.map(time);
+    let how = match method {
+        TripMethod::Timestamps => "TCP time stamps, returned and returned again",
+        TripMethod::SpinBit => "the spin bit of QUIC (RFC 9000, section 17.4)",
+        TripMethod::Acknowledgments => "data to their acknowledgments, next to the senders",
+    };
+    let how = format!(
+        "P50 {median}, P95 {most}, P99 {tail}; {} without a queue (the shortest seen). {} round trips of data in this direction while it was \
+         busy: {how}. Includes the queues of both directions.",
+        time(shortest(report).unwrap_or(trips.least_s)),
+        trips.samples
+    );
+    Some(vec![name, median, how])
+}
+
+/// QUIC whose round trips cannot be told.
+fn quic(report: &Report) -> Option<Vec<String>> {
+    let (all, spinning) = (report.quic_connections, report.quic_spinning);
+    if all == spinning {
+        return None;
+    }
+    let how = "The spin bit of the others is constant or random (RFC 9000 lets an end switch it off), too few packets were \
+               seen, or one direction was not captured. Nothing else in QUIC's packets shows a round trip: measure with \
+               TCP or irtt beside it.";
+    Some(vec!["QUIC".into(), format!("{spinning} of {all} spin"), how.into()])
+}
+
+/// The marks of a direction that its receivers sent back.
+fn echoes(way: &Summary) -> Option<Vec<String>> {
+    let e = way.echoes;
+    if way.ce_packets == 0 && e.ece == 0 && e.accurate_marks == 0 {
+        return None;
+    }
+    let mut how = format!("{} packets passed here with CE.", way.ce_packets);
+    if e.accurate_acknowledgments > 0 {
+        let (marks, all) = (e.accurate_marks, e.accurate_acknowledgments);
+        how += &format!(
+            " By the ACE field in {all} acknowledgments, {marks} came marked to their receivers (RFC 9768)."
+        );
+    }
+    if e.acknowledgments > 0 {
+        let (ece, all) = (e.ece, e.acknowledgments);
+        how += &format!(
+            " {ece} of {all} acknowledgments have ECE, which stays until the sender answers (RFC 3168)."
+        );
+    }
+    if way.ce_packets == 0 {
+        how += " The queue that marks lies behind this place.";
+    }
+    Some(vec![format!("CE {}", word(way.direction)), way.ce_packets.to_string(), how])
 }
 
 fn round_trip(report: &Report) -> Vec<String> {
@@ -338,28 +512,159 @@ fn every_interval(intervals: &[Interval]) -> String {
     table::figures(&names, &columns)
 }
 
-/// The size of a packet that `quell design` assumes, in bytes.
-const PACKET: u64 = 1000;
+/// The shortest round trip that is known, in seconds.
+fn shortest(report: &Report) -> Option<f64> {
+    let handshakes = report.round_trips.map(|trips| trips.min_s);
+    let loaded = report.directions.iter().filter_map(|d| d.loaded_round_trips).map(|trips| trips.least_s);
+    loaded.chain(handshakes).filter(|trip| *trip > 0.0).min_by(f64::total_cmp)
+}
 
-/// The command that designs for what was measured; none unless C, R and N were.
-fn next(main: &Summary, report: &Report) -> Option<String> {
-    let rate = main.capacity.capacity_bps?;
-    let rate = BitRate::from_bps(significant(rate).parse::<f64>().ok()? as u64);
-    let rtt = report.round_trips?.median_s() * 1e9;
-    let rtt = quell_units::Duration::from_nanos(significant(rtt).parse::<f64>().ok()? as u64);
-    let flows = main.flows.active;
-    if flows == 0 || rate.bps() == 0 || rtt.is_zero() {
-        return None;
-    }
+/// The command that answers for what was measured, and what it assumes beside; none unless R and a rate are known.
+fn next(trace: &Path, report: &Report) -> Option<(String, Option<String>)> {
     // Without blanks nothing needs quotes.
     let plain = |text: String| text.replace(' ', "");
-    let (rate, rtt) = (plain(rate.to_string()), plain(rtt.to_string()));
-    let packet = main
-        .mean_packet_bytes
-        .map(|bytes| bytes.round() as u64)
-        .filter(|bytes| *bytes > 0 && *bytes != PACKET);
-    let packet = packet.map_or_else(String::new, |bytes| format!(" --packet {bytes}B"));
-    Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows}{packet} --aqm pi"))
+    let rate = |d: &Summary| {
+        let rate = significant(d.capacity.capacity_bps?).parse::<f64>().ok()? as u64;
+        (rate > 0).then(|| plain(BitRate::from_bps(rate).to_string()))
+    };
+    let rtt = |seconds: f64| {
+        let nanos = significant(seconds * 1e9).parse::<f64>().ok()? as u64;
+        (nanos > 0).then(|| plain(quell_units::Duration::from_nanos(nanos).to_string()))
+    };
+    let least = shortest(report)?;
+    let usual = report.round_trips.map_or(least, |trips| trips.median_s()).max(least);
+    let [up, down] = report.directions.each_ref().map(rate);
+    let (up, down, assumed) = match (up, down) {
+        (Some(up), Some(down)) => (up, down, None),
+        (None, Some(down)) => (down.clone(), down, Some("up")),
+        (Some(up), None) => (up.clone(), up, Some("down")),
+        (None, None) => return None,
+    };
+    let assumed = assumed.map(|way| {
+        format!("The capture does not show the rate {way}. The other one stands for it: put the right one in its place.")
+    });
+    // Standard input is read once.
+    let capture = if trace == Path::new("-") {
+        String::new()
+    } else {
+        format!(" --capture {}", quoted(&trace.display().to_string()))
+    };
+    let (least, usual) = (rtt(least)?, rtt(usual)?);
+    Some((format!("quell recommend --down {down} --up {up} --rtt {least}..{usual}{capture}"), assumed))
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    if word.chars().all(is_plain) && !word.starts_with('-') {
+        return word.to_string();
+    }
+    // A name that begins like an option is one in this folder.
+    let begin = if word.starts_with('-') { "./" } else { "" };
+    format!("'{begin}{}'", word.replace('\'', "'\\''"))
+}
+
+/// Measurements beside the capture.
+struct Beside {
+    iperf3: Option<Iperf3>,
+    irtt: Option<Irtt>,
+}
+
+/// The factor by which two measurements of a rate may differ.
+const NEAR: f64 = 1.1;
+/// The same for round trips: their ends may be in different places.
+const SAME_PATH: f64 = 1.5;
+
+impl Beside {
+    fn transfers(&self) -> impl Iterator<Item = (Direction, Transfer)> {
+        let of = |direction| {
+            let test = self.iperf3.as_ref()?;
+            let transfer = if direction == Direction::Up { test.up } else { test.down };
+            transfer.map(|transfer| (direction, transfer))
+        };
+        Direction::BOTH.into_iter().filter_map(of)
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let mut rows: Vec<Vec<String>> = self
+            .transfers()
+            .map(|(direction, t)| {
+                let mut how = "What TCP or UDP delivered, without headers.".to_string();
+                if let Some(again) = t.retransmits {
+                    how += &format!(" {again} segments were sent again.");
+                }
+                if let Some(lost) = t.loss_share {
+                    how += &format!(" {}% of the datagrams were lost.", digits(100.0 * lost, 3));
+                }
+                if let Some([least, mean]) = t.round_trips_s {
+                    how += &format!(" Its round trips: mean {}, shortest {}.", time(mean), time(least));
+                }
+                let name = format!("iperf3 {}", word(direction));
+                vec![name, scaled(t.received_bps, &RATES), how]
+            })
+            .collect();
+        if let Some(irtt) = &self.irtt {
+            let [median, most, tail] = irtt.quantiles_s.map(time);
+            let how = format!(
+                "P50 {median}, P95 {most}, P99 {tail}; the shortest {}, of {} packets at {}. Lost: {}% up, {}% down.",
+                time(irtt.least_s),
+                irtt.packets,
+                scaled(irtt.rate_bps, &RATES),
+                digits(100.0 * irtt.up_loss_share, 3),
+                digits(100.0 * irtt.down_loss_share, 3)
+            );
+            rows.push(vec!["irtt".into(), median, how]);
+        }
+        rows
+    }
+
+    /// What cannot be true together with the capture.
+    fn contradictions(&self, report: &Report) -> Vec<String> {
+        let mut said = Vec::new();
+        let end = report.start_s + report.duration_s;
+        let test = self.iperf3.as_ref();
+        let at_once = test.is_some_and(|test| {
+            test.start_s.is_none_or(|start| start < end && start + test.duration_s > report.start_s)
+        });
+        for (direction, transfer) in self.transfers() {
+            let d = &report.directions[direction as usize];
+            let (way, got) = (word(direction), transfer.received_bps);
+            // Payload is less than what the capture counts, and a capture holds all of a test that ran meanwhile.
+            let (seen, what) = match (d.capacity.capacity_bps, d.capacity.busiest_bps) {
+                (Some(rate), _) => (rate, "C is"),
+                (None, Some(rate)) => (rate, "its busiest 100 ms carried"),
+                (None, None) => (d.rate_bps.unwrap_or(0.0), "it carried"),
+            };
+            let [iperf3, captured] = [got, seen].map(|rate| scaled(rate, &RATES));
+            if got > NEAR * seen {
+                let why = if at_once {
+                    "A part of the traffic took another way, or the capture lost packets"
+                } else {
+                    "They ran at different times: the link's rate changed, or the capture was of less traffic"
+                };
+                said.push(format!(
+                    "iperf3 says {iperf3} received {way}, the capture {captured} ({what} that). {why}."
+                ));
+            } else if d.capacity.capacity_bps.is_some_and(|c| got * NEAR < c) && NEAR * got < seen {
+                said.push(format!(
+                    "iperf3 says {iperf3} received {way}, the capture {captured} ({what} that). Other traffic shared the \
+                     link, or the test did not fill it."
+                ));
+            }
+        }
+        if let (Some(irtt), Some(least)) = (&self.irtt, shortest(report)) {
+            let (high, low) = (irtt.least_s.max(least), irtt.least_s.min(least));
+            if high > SAME_PATH * low && high - low > 0.002 {
+                said.push(format!(
+                    "irtt's shortest round trip is {}, the capture's {}. Their servers are in different places, or one of \
+                     them never saw an empty queue.",
+                    time(irtt.least_s),
+                    time(least)
+                ));
+            }
+        }
+        said
+    }
 }
 
 /// Remarks about the file that a reader of the results must know.
@@ -388,6 +693,24 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
         remarks.push(format!(
             "{} packets have timestamps earlier than a preceding packet; they are counted in file order",
             report.late
+        ));
+    }
+    if report.interfaces.len() > 1 {
+        remarks.push(format!(
+            "the capture has packets of several interfaces, and one that passed two of them counts twice; choose with \
+             --interface: {}",
+            report.interfaces.join(", ")
+        ));
+    }
+    if let Some(segment) = report.segment_bytes {
+        let frames: u64 = report.directions.iter().map(|d| d.joined_frames).sum();
+        let packets: u64 = report.directions.iter().map(|d| d.path_packets).sum();
+        let all: u64 = report.directions.iter().map(|d| d.packets).sum();
+        remarks.push(format!(
+            "{frames} of {all} frames are larger than the path's packets (segments of at most {segment} bytes): the host's \
+             card cuts or joins them (TSO, GSO, GRO). They count as the packets that they are on the path, {packets} in \
+             all. For the gaps between packets, switch that off and capture again: ethtool -K DEVICE tso off gso off gro \
+             off"
         ));
     }
     if report.not_ip > 0 {
@@ -461,11 +784,13 @@ mod tests {
                 busiest_at_s: at,
                 pairs,
                 acknowledged: None,
+                waiting: None,
                 senders_share: None,
                 verdict,
                 capacity_bps: pairs.map(|p: capture::Pairs| p.rate_bps),
             };
-            capacity(&c).join(" ")
+            let (value, how) = capacity_of(&c);
+            format!("C {value} {how}")
         };
         let full = of(CapacityVerdict::Full, Some(9.9e6), Some(pairs));
         assert!(
@@ -506,11 +831,13 @@ mod tests {
                 busiest_at_s: Some(0.3),
                 pairs: Some(pairs),
                 acknowledged,
+                waiting: None,
                 senders_share: Some(0.002),
                 verdict: CapacityVerdict::Beyond,
                 capacity_bps,
             };
-            capacity(&c).join(" ")
+            let (value, how) = capacity_of(&c);
+            format!("C {value} {how}")
         };
         let clock = of(Some(a), Some(1e7));
         assert!(

@@ -62,14 +62,19 @@ fn the_three_quantities_their_methods_and_the_next_command() {
     assert_eq!(lines[..2], ["trace.pcap", "pcap: 2489 packets, 3.75 MB, 3.50 s"]);
     let line = |start: &str| *lines.iter().find(|l| l.starts_with(start)).unwrap();
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(line("C ").contains("10.0 Mbit/s") && line("C ").contains("The link was full"), "{out}");
+    // 10 Mbit/s of frames with 1514 bytes are 9.91 of IP.
+    assert!(line("C down").contains("9.91 Mbit/s") && line("C up").contains(" – "), "{out}");
+    assert!(words.contains("IP; 10.0 Mbit/s in the capture's frames. The link was full"), "{out}");
     assert!(line("N ").contains("4 flows") && words.contains("4 5-tuples, 4 of them with data"), "{out}");
     assert!(line("R ").contains("50.0 ms") && line("R ").contains("4 handshakes"), "{out}");
-    assert!(line("up ").contains(" 54.00 ") && line("down ").contains(" 1512 "), "{out}");
-    assert_eq!(
-        *lines.last().unwrap(),
-        "next  quell design --rate 10Mbit/s --rtt 50ms --flows 4 --packet 1512B --aqm pi"
-    );
+    assert!(line("up ").contains(" 40.00 "), "{out}");
+    assert!(line("down ").contains(" 1498 ") && line("down ").contains(" 1500 "), "{out}");
+    let next =
+        "next  quell recommend --down 9.91Mbit/s --up 9.91Mbit/s --rtt 50ms..50ms --capture trace.pcap";
+    assert_eq!(lines[lines.len() - 2], next);
+    assert!(lines[lines.len() - 1].contains("does not show the rate up"), "{out}");
+    let frames = bench.ok(&["measure", "trace.pcap", "--layer", "capture"]);
+    assert!(frames.contains("--down 10Mbit/s") && frames.contains("those of the frames"), "{frames}");
     assert!(!out.contains('\u{1b}'), "colors in a pipe");
 
     let long = bench.ok(&["measure", "trace.pcap", "--intervals", "--interval", "500ms", "--window", "2 s"]);
@@ -91,11 +96,16 @@ fn json_has_the_documented_shape() {
     let down = &json["directions"][1];
     assert_eq!((&down["direction"], &down["flows"]["active"]), (&"down".into(), &4.into()));
     assert_eq!(down["capacity"]["verdict"], "full");
-    assert!((down["capacity"]["capacity_bps"].as_f64().unwrap() / 1e7 - 1.0).abs() < 1e-9);
+    assert!((down["capacity"]["capacity_bps"].as_f64().unwrap() / 1e7 * 1514.0 / 1500.0 - 1.0).abs() < 1e-9);
     assert!((json["round_trips"]["mean_s"].as_f64().unwrap() - 0.05).abs() < 1e-9);
     assert_eq!(json["intervals"].as_array().unwrap().len(), 4);
     assert_eq!(json["intervals"][0]["up"]["packets"], 8);
-    assert_eq!(json["next"], "quell design --rate 10Mbit/s --rtt 50ms --flows 4 --packet 1512B --aqm pi");
+    assert_eq!(
+        json["next"],
+        "quell recommend --down 9.91Mbit/s --up 9.91Mbit/s --rtt 50ms..50ms --capture trace.pcap"
+    );
+    assert_eq!(json["layer"], "ip");
+    assert!((down["capacity_capture_bps"].as_f64().unwrap() / 1e7 - 1.0).abs() < 1e-9);
     let brief = bench.json(&["measure", "trace.pcap", "--format", "json"]);
     assert!(brief.get("intervals").is_none());
     // The server's side is said to be the inside.
@@ -112,7 +122,8 @@ fn a_capture_is_read_from_a_pipe() {
     let ran = Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let file = bench.ok(&["measure", "trace.pcap"]);
-    assert_eq!(ran.out.replacen('-', "trace.pcap", 1), file);
+    // A pipe is read once, and not by the next command.
+    assert_eq!(ran.out.replacen('-', "trace.pcap", 1), file.replace(" --capture trace.pcap", ""));
 }
 
 #[test]
@@ -140,6 +151,10 @@ fn damage_is_said_and_what_is_no_capture_refused() {
         (&["gz.pcap"], "error: gz.pcap: the gzip stream is damaged: it is cut off"),
         (&["trace.pcap", "--interval", "0 s"], "error: --interval = 0 s: must be longer than 0 s"),
         (&["trace.pcap", "--interval", "5"], "a time with its unit"),
+        (&["trace.pcap", "--layer", "adsl"], "must be ip, capture, ptm, or a word of tc-cake(8)"),
+        (&["trace.pcap", "--interface", "wan0"], "has no interface \"wan0\"; it has: none with a name"),
+        (&["trace.pcap", "--iperf3", "small.toml"], "error: small.toml: not the JSON of iperf3 --json: "),
+        (&["trace.pcap", "--irtt", "absent"], "error: absent: cannot read: No such file"),
         (&["trace.pcap", "--inside", "10.0.0.0/40"], "must be an address, or one with its length"),
     ];
     for (args, message) in cases {
@@ -166,8 +181,10 @@ fn a_capacity_that_is_not_told_leaves_no_command() {
     for (file, value, how, verdict) in cases {
         let out = bench.ok(&["measure", file]);
         let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(how) && words.contains(&format!("C {value}")), "{out}");
-        assert!(out.ends_with("next  quell design needs C, from a capture after the bottleneck\n"), "{out}");
+        assert!(words.contains(how) && words.contains(&format!("C down {value}")), "{out}");
+        let needed =
+            "next  quell recommend needs C, from a capture after the bottleneck while the link is full\n";
+        assert!(out.ends_with(needed), "{out}");
         let json = bench.json(&["measure", file, "--format", "json"]);
         assert_eq!(
             (&json["next"], &json["directions"][1]["capacity"]["verdict"]),
@@ -212,7 +229,7 @@ fn what_is_missing_leaves_no_command() {
     std::fs::write(bench.path("late.pcap"), [&whole[..24], &whole[data..]].concat()).unwrap();
     let out = bench.ok(&["measure", "late.pcap"]);
     assert!(
-        out.contains("No complete handshake was captured.") && out.contains("next  quell design needs R"),
+        out.contains("No complete handshake was captured.") && out.contains("next  quell recommend needs R"),
         "{out}"
     );
     assert_eq!(bench.json(&["measure", "late.pcap", "--format", "json"])["next"], serde_json::Value::Null);
@@ -229,11 +246,210 @@ fn a_compressed_capture_is_measured_as_it_was() {
     let zstd = ruzstd::encoding::compress_to_vec(&trace()[..], ruzstd::encoding::CompressionLevel::Fastest);
     for packed in [&gzip, &zstd] {
         std::fs::write(bench.path("packed"), packed).unwrap();
-        assert_eq!(bench.ok(&["measure", "packed"]).replacen("packed", "trace.pcap", 1), plain);
+        assert_eq!(bench.ok(&["measure", "packed"]).replace("packed", "trace.pcap"), plain);
     }
     // Also where its end is far from what has been read.
     std::fs::write(bench.path("cut"), &gzip[..gzip.len() / 2]).unwrap();
     let ran = bench.run(&["measure", "cut"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert_eq!(ran.err, "error: cut: the gzip stream is damaged: it is cut off\n");
+}
+
+/// The rates, flows, round trips and marks of a simulated link are those of its scenario.
+#[test]
+fn a_simulated_link_is_measured_as_it_is() {
+    let bench = Bench::new();
+    bench.file(
+        "two.toml",
+        r#"schema = 1
+dialect = "linux"
+title = "Both directions"
+duration = "5 s"
+warmup = "1 s"
+seeds = 1
+
+[dumbbell]
+rate = "20 Mbit/s"
+delay = "5 ms"
+buffer = "200 packets"
+ecn = true
+
+[dumbbell.reverse]
+rate = "5 Mbit/s"
+buffer = "20 packets"
+
+[[aqm]]
+algorithm = "codel"
+
+[[flows]]
+name = "classic"
+count = 2
+rtt = "30 ms"
+tcp = { congestion = "cubic", packet = "1500 B", ecn = true }
+
+[[flows]]
+name = "accurate"
+rtt = "30 ms"
+tcp = { congestion = "prague", packet = "1500 B", ecn = true, feedback = "accecn", pacing = true }
+
+[[flows]]
+name = "upload"
+direction = "reverse"
+rtt = "30 ms"
+tcp = { congestion = "cubic", packet = "1500 B" }
+"#,
+    );
+    bench.ok(&["run", "two.toml", "--out", "seen", "--trace", "pcapng"]);
+    let file = "seen/traces/codel-seed1.pcapng";
+    let of = |more: &[&str]| {
+        let inside = "10.0.0.1,10.0.0.2,10.0.0.3,172.16.0.4";
+        bench
+            .json(&[&["measure", file, "--inside", inside, "--format", "json", "--interface"], more].concat())
+    };
+    let json = of(&["bottleneck dequeue,reverse dequeue", "--layer", "capture"]);
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{value}"));
+    let [up, down] = [0, 1].map(|i| &json["directions"][i]);
+    for (way, rate, flows) in [(up, 20e6, 3), (down, 5e6, 1)] {
+        assert!((number(&way["capacity"]["capacity_bps"]) / rate - 1.0).abs() < 0.01, "{way}");
+        assert_eq!(way["flows"]["active"], flows, "{way}");
+        let trips = &way["loaded_round_trips"];
+        assert!(number(&trips["least_s"]) > 0.03 && number(&trips["samples"]) > 100.0, "{way}");
+        // At most 20 packets of the upload wait, and 200 of the others.
+        assert!(number(&trips["quantiles_s"][2]) < 0.03 + 0.048 + 0.12, "{way}");
+        assert!(number(&trips["quantiles_s"][0]) > 0.03, "{way}");
+    }
+    assert!((number(&json["round_trips"]["min_s"]) / 0.03 - 1.0).abs() < 0.03, "{}", json["round_trips"]);
+    // Each marked packet of the accurate flow is counted by its receiver, but for those under way at the end.
+    let marked = |inside: &str| {
+        let out = bench.json(&[
+            "measure",
+            file,
+            "--inside",
+            inside,
+            "--format",
+            "json",
+            "--interface",
+            "bottleneck dequeue",
+        ]);
+        number(&out["directions"][0]["ce_packets"])
+    };
+    let all = marked("10.0.0.1,10.0.0.2,10.0.0.3");
+    assert_eq!(all, number(&up["ce_packets"]));
+    let echoed = number(&up["echoes"]["accurate_marks"]);
+    assert!(echoed > 0.0 && echoed <= all && number(&up["echoes"]["ece"]) > 0.0, "{up}");
+    assert!(number(&up["ect1_share"]) > 0.1 && number(&up["ect0_share"]) > 0.1, "{up}");
+    // All four interfaces at once have each packet twice, and that is said.
+    let ran = bench.run(&["measure", file]);
+    assert!(ran.code == 0 && ran.err.contains("one that passed two of them counts twice"), "{}", ran.err);
+}
+
+/// The files of iperf3 3.12 and irtt 0.9.0, shortened.
+#[test]
+fn iperf3_and_irtt_stand_beside_the_capture() {
+    let bench = bench();
+    let sum = |mbps: f64| {
+        let bps = mbps * 1e6;
+        serde_json::json!({"seconds": 2.0, "bits_per_second": bps, "retransmits": 7, "sender": true})
+    };
+    let sender = |client: bool, least: u32| serde_json::json!({"sender": {"min_rtt": least, "mean_rtt": 2 * least, "sender": client}});
+    let iperf3 = serde_json::json!({
+        "start": {
+            "timestamp": {"timesecs": 1_700_000_000},
+            "test_start": {"protocol": "TCP", "reverse": 0},
+        },
+        "end": {
+            "streams": [sender(true, 48_000), sender(false, 0)],
+            "sum_sent": sum(1.3), "sum_received": sum(1.2),
+            "sum_sent_bidir_reverse": sum(93.5), "sum_received_bidir_reverse": sum(93.0),
+        },
+    });
+    bench.file("both.json", &iperf3.to_string());
+    let trips: Vec<_> = (1..=100)
+        .map(|i| serde_json::json!({"lost": "false", "delay": {"rtt": i * 1_000_000}}))
+        .chain([serde_json::json!({"lost": "true", "delay": {}})])
+        .collect();
+    let irtt = serde_json::json!({
+        "stats": {
+            "rtt": {"n": 100, "min": 1_000_000, "median": 50_500_000},
+            "upstream_loss_percent": 0.5, "downstream_loss_percent": 0.25, "send_rate": {"bps": 24_507},
+        },
+        "round_trips": trips,
+    });
+    bench.file("irtt.json", &irtt.to_string());
+    let ran = bench.run(&["measure", "trace.pcap", "--iperf3", "both.json", "--irtt", "irtt.json"]);
+    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "iperf3 up 1.20 Mbit/s",
+        "iperf3 down 93.0 Mbit/s",
+        "7 segments were sent again. Its round trips: mean 96.0 ms, shortest 48.0 ms.",
+        "irtt 50.0 ms P50 50.0 ms, P95 95.0 ms, P99 99.0 ms; the shortest 1.00 ms, of 100 packets",
+        "Lost: 0.500% up, 0.250% down.",
+    ] {
+        assert!(words.contains(part), "{part}: {}", ran.out);
+    }
+    for part in [
+        "note: iperf3 says 93.0 Mbit/s received down, the capture 9.91 Mbit/s (C is that). A part of the traffic took \
+         another way",
+        "note: irtt's shortest round trip is 1.00 ms, the capture's 50.0 ms.",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    let json = bench.json(&[
+        "measure",
+        "trace.pcap",
+        "--iperf3",
+        "both.json",
+        "--irtt",
+        "irtt.json",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(json["iperf3"]["down"]["received_bps"], 93e6);
+    assert_eq!(json["irtt"]["quantiles_s"], serde_json::json!([0.05, 0.095, 0.099]));
+    assert_eq!(json["contradictions"].as_array().unwrap().len(), 3, "{json}");
+    // UDP the other way, and a test that failed.
+    let udp = serde_json::json!({
+        "start": {"test_start": {"protocol": "UDP", "reverse": 1}},
+        "end": {
+            "sum": {"seconds": 1.0, "bits_per_second": 9.6e6, "lost_percent": 2.5},
+            "sum_received": {"seconds": 1.0, "bits_per_second": 9.5e6, "lost_percent": 2.5},
+        },
+    });
+    bench.file("udp.json", &udp.to_string());
+    let ran = bench.run(&["measure", "trace.pcap", "--iperf3", "udp.json"]);
+    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("iperf3 down 9.50 Mbit/s") && words.contains("2.50% of the datagrams"), "{words}");
+    assert_eq!(ran.err, "");
+    bench.file("failed.json", r#"{"start": {}, "end": {}, "error": "unable to connect to server"}"#);
+    let ran = bench.run(&["measure", "trace.pcap", "--iperf3", "failed.json"]);
+    assert!(ran.code == 2 && ran.err.contains("iperf3 failed: unable to connect to server"), "{}", ran.err);
+}
+
+/// Each word of the command that is suggested, as a shell splits it, is a flag that it has or its value.
+#[test]
+fn the_next_command_has_the_flags_of_recommend() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("it's mine.pcap"), trace()).unwrap();
+    let json = bench.json(&["measure", "it's mine.pcap", "--format", "json"]);
+    let next = json["next"].as_str().unwrap();
+    let split =
+        std::process::Command::new("sh").args(["-c", &format!("printf '%s\\n' {next}")]).output().unwrap();
+    let words = String::from_utf8(split.stdout).unwrap();
+    let words: Vec<&str> = words.lines().collect();
+    let expected = [
+        "quell",
+        "recommend",
+        "--down",
+        "9.91Mbit/s",
+        "--up",
+        "9.91Mbit/s",
+        "--rtt",
+        "50ms..50ms",
+        "--capture",
+        "it's mine.pcap",
+    ];
+    assert_eq!(words, expected);
+    assert!(words[3].parse::<quell_units::BitRate>().is_ok());
+    let (least, most) = words[7].split_once("..").unwrap();
+    assert!([least, most].iter().all(|t| t.parse::<quell_units::Duration>().is_ok()));
 }
