@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, SIZE, View};
-use quell_scenario::Hole;
+use quell_scenario::{Hole, Scenario};
 use quell_units::text::{cut, one_line, seconds};
 use quell_view::grid::{Grid, in_few};
 use serde_json::json;
@@ -105,6 +105,9 @@ impl Selection {
                     shown.join(", "),
                     elsewhere.join(", ")
                 ),
+                None if figure.of_lanes() => {
+                    format!("metric {figure} has values for lanes only, such as {figure}[lane:NAME] or --classes")
+                }
                 None => format!("metric {figure} does not apply to any link here"),
             });
         }
@@ -349,8 +352,25 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity], links: Option
     let quantities: Vec<&Quantity> = metrics.iter().collect();
     let cells: Vec<&[Option<Estimate>]> = rows.iter().map(Vec::as_slice).collect();
     let notes = in_few(&labels, &quantities, &cells);
-    let notes: String = notes.iter().map(|note| terminal::prose(&format!("{}\n", one_line(note)))).collect();
+    let fixed = links.map(|links| fixed_links(results, view.point, links)).unwrap_or_default();
+    let notes = notes.into_iter().chain(fixed);
+    let notes: String = notes.map(|note| terminal::prose(&format!("{}\n", one_line(&note)))).collect();
     table::figures(&names, &columns) + &notes
+}
+
+/// What to know of links that have algorithms of their own: the algorithms of the table are those that are compared.
+fn fixed_links(results: &Results, point: usize, links: &[&str]) -> Vec<String> {
+    let Some(info) = results.run.points.get(point) else { return Vec::new() };
+    let (Some(scenario), Some(first)) = (Scenario::parse(&info.scenario), info.algorithms.first()) else {
+        return Vec::new();
+    };
+    let note = |link: &&str| {
+        let all = scenario.algorithms_at(link, first);
+        let is_own = !all.is_empty() && all.iter().all(|at| at.is_own);
+        let names = quell_lab::distinct(all.iter().map(|at| at.choice.label()));
+        is_own.then(|| format!("{link} runs {} in every row", names.join(", ")))
+    };
+    links.iter().filter_map(note).collect()
 }
 
 /// The column of replications, if their number differs between rows.

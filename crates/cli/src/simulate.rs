@@ -360,7 +360,8 @@ fn say_idle(
         let label = field.strip_prefix("aqm.").and_then(|rest| rest.split(['.', '[']).next());
         let why = match label.filter(|label| !chosen.has(label)) {
             Some(label) => format!("{} is not among the algorithms of --aqm", cut(label)),
-            None => "every run is the same without it".to_string(),
+            None => "every run is the same without it (the value is that of the file or the default, or nothing reads it)"
+                .to_string(),
         };
         terminal::note(&format!("{} has no effect: {why}", set_option(field, value)));
     }

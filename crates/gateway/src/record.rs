@@ -615,7 +615,9 @@ impl<R: Read> LogReader<R> {
                     char::from(*digit)
                 ),
                 _ => {
-                    format!("is not a log of `quell gateway` or `quell wire`: it must begin with \"{MAGIC}\"")
+                    format!(
+                        "is not a log of `quell gateway` or `quell wire`: it must begin with \"{MAGIC}\" or \"{NEW_MAGIC}\""
+                    )
                 }
             }));
         }

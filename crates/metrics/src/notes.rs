@@ -29,6 +29,8 @@ struct AckDrops<'a> {
     can_spare: bool,
     /// True if it marks other packets there.
     marks: bool,
+    /// True if the other direction has a queue of its own: not on a channel of Wi-Fi.
+    has_reverse: bool,
 }
 
 impl Results {
@@ -104,7 +106,9 @@ impl Results {
                 let share = share(algorithm, link, all.iter().any(filters)).filter(|x| *x > ACKS_DROPPED)?;
                 let view = View { link: Some(link.clone()), ..View::of_point(point) };
                 let marks = self.estimate(&view, algorithm, Metric::MarkRate).is_some_and(|e| e.mean > 0.0);
-                Some(AckDrops { algorithm, link, share, can_spare: can_spare(&all), marks })
+                let is_channel = |scenario: &Scenario| scenario.is_wifi(link);
+                let has_reverse = !scenario.get().and_then(Option::as_ref).is_some_and(is_channel);
+                Some(AckDrops { algorithm, link, share, can_spare: can_spare(&all), marks, has_reverse })
             })
             .collect()
     }
@@ -135,7 +139,7 @@ impl Results {
         };
         let fixed = note(
             fixed.collect(),
-            "every seed gave the same sample path because nothing is random, so no intervals are shown",
+            "every seed gave the same figures, as where nothing is random, so no intervals are shown",
         );
         let drifting = note(
             drifting.collect(),
@@ -146,14 +150,14 @@ impl Results {
         let starving = [true, false].map(|can_spare| {
             let all = || ack_drops.iter().flatten().filter(|d| d.can_spare == can_spare);
             let most = all().max_by(|a, b| a.share.total_cmp(&b.share))?;
+            let spares = can_spare.then_some("signal = \"by-size\" spares small packets");
             let way_back = "the reverse direction can have its own algorithm (the link's reverse.aqm)";
-            let help = match can_spare {
-                true => format!("signal = \"by-size\" spares small packets, and {way_back}"),
-                false => way_back.to_string(),
-            };
+            let help: Vec<&str> = spares.into_iter().chain(most.has_reverse.then_some(way_back)).collect();
+            let help = help.iter().enumerate().map(|(i, help)| format!("{}{help}", if i == 0 { "; " } else { ", and " }));
+            let help: String = help.collect();
             let what = format!(
                 "drops acknowledgments, up to {:.1}% of those that reach {}{}; a flow with a small window starves \
-                 without them; {help}",
+                 without them{help}",
                 100.0 * most.share,
                 most.link,
                 if most.marks { ", because they are not ECN-capable" } else { "" }

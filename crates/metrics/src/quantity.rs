@@ -108,6 +108,11 @@ impl Quantity {
         self.scopes().filter(|scope| !known(scope)).last()
     }
 
+    /// True if it is a metric that only lanes have, and names none.
+    pub fn of_lanes(&self) -> bool {
+        self.terms().any(|term| matches!(term, Term::Metric(Metric::AirtimeShare, None)))
+    }
+
     /// The scopes that it names.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {
         self.terms().filter_map(|term| match term {

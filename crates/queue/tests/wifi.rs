@@ -514,7 +514,7 @@ fn channel() -> impl Strategy<Value = Channel> {
                     name: format!("s{i}"),
                     rate: BitRate::from_bps(bps),
                     loss,
-                    packets,
+                    packets: packets.filter(|_| standard > 0),
                 })
                 .collect();
             let make = [Channel::a, Channel::n, Channel::ac][standard];

@@ -4,6 +4,7 @@ use quell_aqm::params::Marks;
 use quell_sim::network;
 use quell_tcp::catalog::Idle;
 use quell_tcp::{Growth, TcpParams};
+use quell_units::Bytes;
 use quell_units::text::three_digits;
 
 use crate::format::{AqmChoice, LinkFields, Scenario, TrafficClass};
@@ -66,6 +67,7 @@ fn of(p: &Point) -> Vec<String> {
         wire_note(&wires),
         chain_note(s),
         jitter_note(&wires),
+        order_note(&wires),
         gro_note(s),
         parent_note(s),
         handover_note(p),
@@ -175,6 +177,24 @@ fn outage_note(wires: &[WireFact]) -> Option<String> {
         "handovers.lost: wire_loss_rate counts what outages lose, and loss_rate what queues drop; show both with --metric"
             .to_string()
     })
+}
+
+/// The packets that a link sends in the size of its jitter, from which on their order moves the mean delay far.
+const MANY_PACKETS: f64 = 50.0;
+
+/// Jitter of many packets that stay in order: each waits for the latest ahead of it.
+fn order_note(wires: &[WireFact]) -> Option<String> {
+    let packets = |wire: &WireFact| {
+        let jitter = wire.impairments.jitter.filter(|jitter| !jitter.reorder)?;
+        let packets = wire.fastest.packets_per_sec(Bytes::new(1500)) * jitter.size.as_secs_f64();
+        (packets > MANY_PACKETS).then_some((jitter.size, packets))
+    };
+    let (size, packets) = wires.iter().find_map(packets)?;
+    Some(format!(
+        "jitter: packets stay in order, and about {packets:.0} of 1500 B are sent in size = {size}, so that each waits for \
+         later ones ahead of it: the mean delay is longer than delay, and packets arrive in clumps; reorder = true keeps \
+         the mean"
+    ))
 }
 
 /// Jitter by which packets would arrive before they are sent.

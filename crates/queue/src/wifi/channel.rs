@@ -242,7 +242,7 @@ impl Channel {
             Err(Refused::new(station, field, value, rule, fix))
         };
         let Contention { slot, sifs, difs, cw_min, cw_max, retries } = self.contention;
-        let (least, most) = (Duration::from_micros(1), Duration::from_secs(1));
+        let (least, most) = (Duration::from_micros(1), Duration::from_millis(1));
         let times = [(slot, "slot"), (difs, "difs")];
         if let Some((time, field)) = times.into_iter().find(|(time, _)| *time < least) {
             return no("", field, &time, "must be at least 1 us", "write 9 us, say");
@@ -256,11 +256,30 @@ impl Channel {
             (ack_preamble, "ack_preamble"),
         ];
         if let Some((time, field)) = times.into_iter().find(|(time, _)| *time > most) {
-            return no("", field, &time, "must be at most 1 s", "write a time of microseconds");
+            return no("", field, &time, "must be at most 1 ms", "write a time of microseconds");
         }
         if cw_max < cw_min {
             let rule = format!("must be at least cw_min ({cw_min})");
             return no("", "cw_max", &cw_max, &rule, "write one slot less than a power of two, such as 1023");
+        }
+        for (slots, field) in [(cw_min, "cw_min"), (cw_max, "cw_max")] {
+            if !(u64::from(slots) + 1).is_power_of_two() {
+                let fix = format!("write {}, say", u64::from(slots).next_power_of_two() - 1);
+                return no("", field, &slots, "must be one less than a power of two", &fix);
+            }
+        }
+        if cw_max == 0 {
+            return no(
+                "",
+                "cw_max",
+                &0,
+                "must be at least 1: two that never wait collide forever",
+                "write 1023, say",
+            );
+        }
+        if sifs >= difs {
+            let rule = format!("must be shorter than difs ({difs})");
+            return no("", "sifs", &sifs, &rule, "write 16 us, say");
         }
         if cw_max > 65_535 {
             return no("", "cw_max", &cw_max, "must be at most 65535", "write 1023, say");
@@ -281,7 +300,7 @@ impl Channel {
             AccessPoint::One { driver: driver @ (0 | 100_001..) } => {
                 return no("", "driver", &driver, "must be from 1 to 100000", "write 128, say");
             }
-            AccessPoint::Airtime { quantum } if quantum < least || quantum > most => {
+            AccessPoint::Airtime { quantum } if quantum < least || quantum > Duration::from_secs(1) => {
                 return no("", "quantum", &quantum, "must be from 1 us to 1 s", "write 300 us, say");
             }
             _ => {}
@@ -290,13 +309,20 @@ impl Channel {
     }
 
     fn check_aggregation(&self) -> Result<(), Refused> {
-        let Some(Aggregation { packets, duration, delimiter, .. }) = self.aggregation else { return Ok(()) };
+        let Some(Aggregation { packets, duration, delimiter, bytes }) = self.aggregation else {
+            return Ok(());
+        };
         let no = |field, value: &dyn Display, rule: &str, fix: &str| {
             Err(Refused::new("", field, value, rule, fix))
         };
         if packets == 0 || packets > 1024 {
             let fix = "write 64, the window of block acknowledgments";
             return no("packets", &packets, "must be from 1 to 1024", fix);
+        }
+        if bytes < self.in_frame(Bytes::new(1500)) {
+            let rule =
+                format!("must hold a packet of 1500 B with its header ({})", self.in_frame(Bytes::new(1500)));
+            return no("bytes", &bytes, &rule, "write 65535 B, say");
         }
         if duration <= self.frames.preamble || duration > Duration::from_secs(1) {
             let rule =
@@ -343,6 +369,21 @@ impl Channel {
             }
             if *packets == Some(0) {
                 return no("packets", &0, "must be at least 1", "write 1 for frames of one packet");
+            }
+            match (packets, self.aggregation) {
+                (Some(own), None) => {
+                    return no(
+                        "packets",
+                        own,
+                        "has no effect on a channel without aggregates",
+                        "leave it out",
+                    );
+                }
+                (Some(own), Some(Aggregation { packets: most, .. })) if *own > most => {
+                    let rule = format!("must be at most that of the channel ({most})");
+                    return no("packets", own, &rule, "lower it, or leave it out");
+                }
+                _ => {}
             }
         }
         Ok(())

@@ -267,7 +267,11 @@ fn parents(written: &[TrafficClass], at: &Path) -> Result<Vec<Option<usize>>, Pr
         let here = at.then(i).then("name");
         let is_sound = !name.is_empty() && name.chars().all(ok);
         require(is_sound, here.clone(), "must consist of letters, digits, \"-\" and \"_\"")?;
-        require(!names[..i].contains(name), here, "is the name of another class, too")?;
+        require(
+            !names[..i].contains(name),
+            here,
+            "is the name of another class, too; give each its own name",
+        )?;
     }
     let number = |(i, class): (usize, &TrafficClass)| {
         let Some(parent) = &class.parent else { return Ok(None) };
@@ -377,7 +381,7 @@ pub(super) fn matching(
     empty(groups.as_ref().is_some_and(Vec::is_empty), "group")?;
     empty(dscps.as_ref().is_some_and(Vec::is_empty), "dscp")?;
     empty(hosts.as_ref().is_some_and(Vec::is_empty), "host")?;
-    let rule = "must be at most 63 (RFC 2474 section 3)";
+    let rule = "must be at most 63, such as 46 for EF (RFC 2474 section 3)";
     require(dscps.iter().flatten().all(|dscp| *dscp < 64), at.then("dscp"), rule)?;
     let rule = "must be at least 1: the hosts of each group are numbered from 1";
     require(hosts.iter().flatten().all(|host| *host > 0), at.then("host"), rule)?;

@@ -109,6 +109,8 @@ pub struct WireFact {
     pub impairments: sim::Impairments,
     /// True if a shaper lets bursts pass before it.
     pub shaped: bool,
+    /// The highest rate at which it sends.
+    pub fastest: BitRate,
     /// The shortest delay that it ever has, without jitter.
     pub least_delay: Duration,
     /// True if its delay changes, or differs between replications.
@@ -128,6 +130,7 @@ pub(crate) fn wires(s: Loaded<'_>) -> Vec<WireFact> {
         handed_over: link.handovers.is_some(),
         is_back: i % 2 == 1,
         shaped: link.shaper.is_some(),
+        fastest: link.capacity().values().max().unwrap_or_default(),
         name: link.name,
         impairments: link.impairments,
     };
@@ -233,6 +236,14 @@ impl Scenario {
             Some((own, _)) => Some(own),
             None => self.aqm.iter().find(|choice| choice.label() == label).cloned(),
         }
+    }
+}
+
+impl Scenario {
+    /// True if the link of this name is a channel of Wi-Fi.
+    pub fn is_wifi(&self, link: &str) -> bool {
+        let all = links(Loaded { scenario: self, contents: &Contents::default() }).unwrap_or_default();
+        all.iter().any(|l| l.name == link && l.wifi.is_some())
     }
 }
 

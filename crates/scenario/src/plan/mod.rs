@@ -247,6 +247,7 @@ pub(crate) fn remarks(s: Loaded<'_>, groups: &[Group], plugins: &Plugins) -> (Ve
         }
     }
     all.extend(of_service(groups, &frame));
+    all.extend(way_back(s, &frame));
     let unmarked = unmarked(&s, groups, &frame).into_iter().map(str::to_string).collect();
     (all, unmarked)
 }
@@ -313,6 +314,7 @@ fn of_service(groups: &[Group], frame: &Frame) -> Vec<String> {
             all.extend(wifi.unmet(&comers));
         }
         let Some((classes, at)) = &link.classes else { continue };
+        all.extend(link.cell.as_ref().and_then(|cell| still(cell, classes, at)));
         if link.cell.as_ref().is_some_and(|cell| !cell.follows) {
             all.push(format!(
                 "{}: {way}rate has no effect because all users of the cell have rates of their own; leave out the rate \
@@ -342,6 +344,39 @@ fn of_service(groups: &[Group], frame: &Frame) -> Vec<String> {
         }
     }
     all
+}
+
+/// The note on users whose rates do not change, although those of the first of them do: the shift has passed the end of the
+/// list.
+fn still(cell: &CellPlan, classes: &Classes, at: &Path) -> Option<String> {
+    let leaves = classes.leaves.iter().zip(&cell.rates);
+    let moves = |class: &str| leaves.clone().any(|(leaf, rate)| leaf.class == class && !rate.is_constant());
+    let mut still =
+        leaves.clone().filter(|(leaf, rate)| leaf.repeated && rate.is_constant() && moves(&leaf.class));
+    let class = &still.next()?.0.class;
+    let count = 1 + still.filter(|(leaf, _)| leaf.class == *class).count();
+    Some(format!(
+        "{at}: {count} of the users `{class}` have a rate that never changes, because shift takes them past the last of \
+         the changes; lower shift, or set changes.repeat to the length of the list"
+    ))
+}
+
+/// The note on a way back whose data waits in the drop-tail queue that nobody wrote, while others are compared.
+fn way_back(s: Loaded<'_>, frame: &Frame) -> Option<String> {
+    let compares = s.aqm.iter().any(|choice| choice.algorithm != "drop-tail");
+    let mut ways = frame.links.iter().enumerate().filter(|(i, link)| {
+        // Of each link the way back follows; the links of a parking lot are one in the file.
+        let written = if s.graph.is_some() { i / 2 } else { 0 };
+        let fields = s.links().nth(written).map(|(_, fields)| fields);
+        let silent = fields.is_some_and(|fields| fields.reverse.aqm.is_none() && fields.wifi.is_none());
+        i % 2 == 1 && link.observe && link.queue.is_some() && silent
+    });
+    let (_, link) = ways.find(|_| compares)?;
+    let name = &link.name;
+    Some(format!(
+        "{name}: data crosses the reverse direction, whose queue is drop-tail whichever algorithm is compared; write \
+         reverse.aqm = \"same\" to compare them there, or {{ algorithm = \"drop-tail\" }} to keep it"
+    ))
 }
 
 /// The note on a link whose `ecn` is written and has no effect, for none of its algorithms marks.

@@ -247,6 +247,7 @@ fn of_station(refused: &Refused, written: &Wifi, at: &Path) -> Problem {
         let field = match *field {
             "packets" => "aggregate_packets",
             "duration" => "aggregate_time",
+            "bytes" => "aggregate_bytes",
             field => field,
         };
         return Problem::new(at.then(field), rule).with_value(value);

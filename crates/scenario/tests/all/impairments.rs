@@ -374,6 +374,10 @@ fn what_may_surprise_is_noted() {
             "reverse.jitter = { size = \"5 ms\", distribution = \"normal\" }\nreverse.delay = \"15 ms\"",
             "jitter: packets may be up to 20 ms early, but the delay is 15 ms; ",
         ),
+        (
+            "jitter = { size = \"15 ms\" }\nchanges = [{ at = \"1 s\", rate = \"80 Mbit/s\" }]",
+            "jitter: packets stay in order, and about 100 of 1500 B are sent in size = 15 ms, ",
+        ),
         ("reverse.loss = 0.3", "reverse.loss = 0.3: wire_loss_rate counts"),
         (
             "reverse.loss = { mean = 0.01, burst = 3 }",
