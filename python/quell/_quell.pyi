@@ -3128,13 +3128,14 @@ def measure(
     interval: str | float | None = None,
     window: str | float | None = None,
     inside: Sequence[str] | None = None,
+    layer: str | None = None,
 ) -> dict[str, Any]:
     """Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
 
     "Up" is the traffic from the side that opens connections, "down" the traffic to it; with ``inside``, up is
     what leaves these networks. N counts a flow from its first packet until ``window`` after its last one
-    (Chen 2010, section 4.4), and beside it the TCP flows that sent data in an interval, which is the N of
-    fluid models. R is the time from a SYN to the acknowledgment that completes the handshake. C is the
+    (Chen 2010, section 4.4), and beside it the flows that sent data in an interval of the busy time, which is
+    the N of fluid models. R is the time from a SYN to the acknowledgment that completes the handshake. C is the
     busiest 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how well they
     agree; ``capacity_bps`` is None unless it can be determined. Capture behind the bottleneck, on the side of
     the receivers, where the link has spaced the packets.
@@ -3150,6 +3151,9 @@ def measure(
     inside : sequence of str, optional
         The networks on one side of the link, such as "192.0.2.0/24"; by default the side that opens
         connections.
+    layer : str, optional
+        The layer of rates and packets: "ip" (the default), "capture" for frames as captured, "ptm", or a word of
+        tc-cake(8) such as "ethernet", "docsis" or "pppoe-ptm".
 
     Returns
     -------

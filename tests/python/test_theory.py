@@ -617,7 +617,10 @@ class TestMeasure:
         assert down["flows"]["active"] == 1
         capacity = down["capacity"]
         assert (capacity["verdict"], capacity["acknowledged"]) == ("full", None)
-        assert capacity["capacity_bps"] == pytest.approx(1054 * 8 / 0.008, rel=1e-3)
+        assert capacity["capacity_bps"] == pytest.approx(1040 * 8 / 0.008, rel=1e-3)
+        frames = theory.measure(tmp_path / "trace.pcap", inside=["10.0.0.1"], layer="capture")["directions"][1]
+        assert frames["capacity"]["capacity_bps"] == pytest.approx(1054 * 8 / 0.008, rel=1e-3)
+        assert frames["capacity_ip_bps"] == pytest.approx(1040 * 8 / 0.008, rel=1e-3)
         assert capacity["senders_share"] == pytest.approx(0.6)
         assert up["capacity"]["capacity_bps"] is None
         intervals = report["intervals"]
@@ -639,6 +642,8 @@ class TestMeasure:
             theory.measure(path, interval=0)
         with pytest.raises(TheoryError, match="must be an address"):
             theory.measure(path, inside=["home"])
+        with pytest.raises(TheoryError, match="layer = adsl: must be ip, capture, ptm"):
+            theory.measure(path, layer="adsl")
 
 
 class TestOscillation:

@@ -90,7 +90,7 @@ fn rates_are_those_of_the_layer() {
             (down.capacity_ip_bps, 1500.0 / 1514.0 * 1e7),
             (down.capacity_capture_bps, 1e7),
         ] {
-            assert!((found.unwrap() / expected - 1.0).abs() < 1e-4, "{layer}: {found:?} {expected}");
+            assert!((found.unwrap() / expected - 1.0).abs() < 1e-6, "{layer}: {found:?} {expected}");
         }
     }
     let error = "atm".parse::<Layer>().unwrap_err().to_string();

@@ -179,7 +179,7 @@ fn text(
     ways.sort_by_key(|d| d.direction != main.direction);
     let header = ["", "", "how, and what it assumes"];
     let mut rows: Vec<Vec<String>> = ways.iter().map(|way| capacity(way, options.layer)).collect();
-    rows.extend(ways.iter().map(|way| flows(way, report, options)));
+    rows.extend(ways.iter().filter(|way| way.data_packets > 0).map(|way| flows(way, report, options)));
     rows.push(round_trip(report));
     rows.extend(ways.iter().filter_map(|way| loaded(way, report)));
     rows.extend(quic(report));
@@ -211,7 +211,8 @@ fn text(
     }
     if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied) {
         text += &format!(
-            "      If the queue caused the longer round trips, not longer paths: --rtt with {}.\n",
+            "      Handshakes that took longer than {} are taken to have waited in the queue. If some paths are longer: --rtt \
+             up to\n      theirs.\n",
             time(low)
         );
     }
@@ -395,7 +396,7 @@ fn flows(way: &Summary, report: &Report, options: &Options) -> Vec<String> {
     let plural = if count.active == 1 { "" } else { "s" };
     let mut how = format!(
         "TCP and QUIC flows that sent data within {}: the median over the busy intervals, with at least half of the highest \
-         rate. The last {} had {} 5-tuples, {} of them TCP with data (Chen 2010, section 4.4), including flows that had \
+         rate. The last {} had {} 5-tuples, {} of them with data (Chen 2010, section 4.4), including flows that had \
          ended.",
         options.interval, options.window, count.flows, count.data_flows
     );
@@ -532,7 +533,9 @@ fn next(trace: &Path, report: &Report) -> Option<(String, Option<String>)> {
         (nanos > 0).then(|| plain(quell_units::Duration::from_nanos(nanos).to_string()))
     };
     let least = shortest(report)?;
-    let usual = report.round_trips.map_or(least, |trips| trips.median_s()).max(least);
+    let usual = report
+        .round_trips
+        .map_or(least, |trips| shortest_of_varied(&trips).unwrap_or_else(|| trips.median_s()).max(least));
     let [up, down] = report.directions.each_ref().map(rate);
     let (up, down, assumed) = match (up, down) {
         (Some(up), Some(down)) => (up, down, None),

@@ -30,8 +30,8 @@ impl<R: Read> Read for Stopped<'_, R> {
 ///
 /// "Up" is the traffic from the side that opens connections, "down" the traffic to it; with ``inside``, up is
 /// what leaves these networks. N counts a flow from its first packet until ``window`` after its last one
-/// (Chen 2010, section 4.4), and beside it the TCP flows that sent data in an interval, which is the N of
-/// fluid models. R is the time from a SYN to the acknowledgment that completes the handshake. C is the
+/// (Chen 2010, section 4.4), and beside it the flows that sent data in an interval of the busy time, which is
+/// the N of fluid models. R is the time from a SYN to the acknowledgment that completes the handshake. C is the
 /// busiest 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how well they
 /// agree; ``capacity_bps`` is None unless it can be determined. Capture behind the bottleneck, on the side of
 /// the receivers, where the link has spaced the packets.
@@ -47,6 +47,9 @@ impl<R: Read> Read for Stopped<'_, R> {
 /// inside : sequence of str, optional
 ///     The networks on one side of the link, such as "192.0.2.0/24"; by default the side that opens
 ///     connections.
+/// layer : str, optional
+///     The layer of rates and packets: "ip" (the default), "capture" for frames as captured, "ptm", or a word of
+///     tc-cake(8) such as "ethernet", "docsis" or "pppoe-ptm".
 ///
 /// Returns
 /// -------
@@ -67,13 +70,14 @@ impl<R: Read> Read for Stopped<'_, R> {
 /// >>> found = measure("trace.pcap")  # doctest: +SKIP
 /// >>> found["capacity_bps"]  # doctest: +SKIP
 #[pyfunction]
-#[pyo3(signature = (path, *, interval=None, window=None, inside=None))]
+#[pyo3(signature = (path, *, interval=None, window=None, inside=None, layer=None))]
 pub fn measure<'py>(
     py: Python<'py>,
     path: PathBuf,
     interval: Option<&Bound<'py, PyAny>>,
     window: Option<&Bound<'py, PyAny>>,
     inside: Option<Vec<String>>,
+    layer: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut options = capture::Options::default();
     if let Some(t) = interval {
@@ -84,6 +88,9 @@ pub fn measure<'py>(
     }
     let inside = inside.into_iter().flatten().map(|text| text.parse()).collect::<Result<_, _>>();
     options.inside = inside.map_err(|e| errors::option(py, &e))?;
+    if let Some(word) = layer {
+        options.layer = word.parse().map_err(|e| errors::option(py, &e))?;
+    }
     let file = quell_files::open(&path).map_err(|e| errors::io(&e, &path))?;
     let mut intervals: Vec<Interval> = Vec::new();
     let report =
