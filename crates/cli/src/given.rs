@@ -108,9 +108,7 @@ fn measured(file: &Path, quiet: bool) -> Result<Report, Failure> {
     let (input, size) = open(file)?;
     let (stop, meter) = (interrupt::listen(), Meter::new(quiet));
     let watched = Watched::new(input, size, &meter, stop);
-    let options =
-        Options { interval: Duration::from_secs(1), window: Duration::from_secs(60), inside: Vec::new() };
-    let report = quell_capture::measure(watched, &options, |_| ());
+    let report = quell_capture::measure(watched, &Options::default(), |_| ());
     meter.finish();
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("the capture was not read completely".into()));

@@ -124,13 +124,13 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         for name in ["results", "margins", "reach"] {
             places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
         }
-        if !args.overwrite {
-            if let Some(file) = files(dir, &plan.rows).into_keys().find(|file| file.exists()) {
-                return Err(bad_input!(
-                    "{} exists; use --overwrite, or --save to another folder",
-                    quell_files::name(&file)
-                ));
-            }
+        if !args.overwrite
+            && let Some(file) = files(dir, &plan.rows).into_keys().find(|file| file.exists())
+        {
+            return Err(bad_input!(
+                "{} exists; use --overwrite, or --save to another folder",
+                quell_files::name(&file)
+            ));
         }
     }
     let cache =
