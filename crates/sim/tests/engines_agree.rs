@@ -249,7 +249,7 @@ impl CaseWifi {
             name: format!("s{i}"),
             rate: BitRate::from_bps(rate * [4, 1, 2][i % 3]),
             loss: if i % 2 == 0 { self.loss } else { 0.0 },
-            packets: (i == 1).then_some(4),
+            packets: (i == 1 && self.frames > 0).then_some(4),
         });
         let make = [Channel::a, Channel::n, Channel::ac][self.frames];
         let mut channel = make(self.access_point, stations.collect());

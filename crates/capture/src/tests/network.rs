@@ -127,7 +127,8 @@ fn radio_and_tunnels_say_what_they_carry() {
         header
     };
     let ether = [&[2; 12][..], &[8, 0]].concat();
-    let cases: [(&str, u32, u64, &dyn Fn(&[u8]) -> Vec<u8>); 9] = [
+    type Wrap<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+    let cases: [(&str, u32, u64, Wrap<'_>); 9] = [
         ("802.11", 105, 0, &|ip| [&data(8, 1)[..], &llc, ip].concat()),
         ("radiotap", 127, 0, &|ip| [&tap[..], &data(8, 1), &llc, ip].concat()),
         ("radiotap, QoS", 127, 0, &|ip| [&tap[..], &data(0x88, 2), &[0; 2], &llc, ip].concat()),

@@ -394,7 +394,10 @@ impl<B: Beyond> Part<B> {
         if let Some(far) = moving.get(i + AHEAD) {
             let flow = (far.pkt.flow() - first_flow) as usize;
             prefetch(&hops[(far.hop - first_hop) as usize]);
-            prefetch(&self.ends[flow]);
+            // The connections of a client have its end, and no ends of their own.
+            if let Some(end) = self.ends.get(flow) {
+                prefetch(end);
+            }
             prefetch(&ways[flow]);
         }
         if let Some(near) = moving.get(i + AHEAD / 2) {
