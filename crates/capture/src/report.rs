@@ -173,6 +173,13 @@ impl Acknowledged {
         self.quartiles_bps.iter().all(|rate| (rate / self.rate_bps - 1.0).abs() <= 0.05)
     }
 
+    /// Tells whether many stretches agree as far as a loaded host or relay lets them: at least 20 (two seconds), half of
+    /// them within 10% of the median. Acknowledgments that wait in the other direction's queue come unevenly.
+    fn agrees_roughly(&self) -> bool {
+        let near = |rate: &f64| (rate / self.rate_bps - 1.0).abs() <= 0.1;
+        self.waiting >= 20 && self.quartiles_bps.iter().all(near)
+    }
+
     /// Tells whether packets waited beyond often enough to say that the slowest link is there: in ten
     /// stretches, or in three if these are half of all.
     fn is_beyond(&self) -> bool {
@@ -252,7 +259,7 @@ pub enum CapacityVerdict {
     /// before the capture.
     NeverFull,
     /// The slowest link lies beyond the capture. The capacity is what was acknowledged while packets
-    /// waited there, if that agrees.
+    /// waited there, if that agrees: to 5%, or over two seconds and more to 10%.
     Beyond,
     /// Neither pairs nor acknowledgments agree, or pairs agree on a rate far above (batches), but the rate had a ceiling
     /// while packets waited. The capacity is the median then; the quartiles say how sure that is.
@@ -302,7 +309,10 @@ impl Capacity {
         let ceiling = waiting.filter(is_told);
         let (verdict, capacity_bps) = match ceiling {
             Some(ceiling) => (CapacityVerdict::Ceiling, Some(ceiling.rate_bps)),
-            None => (verdict, capacity_bps),
+            None => {
+                let rough = beyond.filter(|a| verdict == CapacityVerdict::Beyond && a.agrees_roughly());
+                (verdict, capacity_bps.or(rough.map(|a| a.rate_bps)))
+            }
         };
         let (busiest_bps, busiest_at_s) = busiest.unzip();
         Capacity {
