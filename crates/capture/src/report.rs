@@ -187,8 +187,9 @@ impl Acknowledged {
     }
 }
 
-/// The rate of a direction while its packets waited somewhere on the path: while every round trip that ended within
-/// a stretch of 100 ms was longer than the shortest one of its flow, by three packets and 1 ms at least.
+/// The rate of a direction while its packets waited before the capture: while each round trip that ended within a stretch
+/// of 100 ms, and by its time stamp the way of its data to the capture, were longer than the shortest ones of the flow, by
+/// three packets and 1 ms at least.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Waiting {
     /// The median of the rates, in bit/s.

@@ -345,10 +345,9 @@ fn ceiling(c: &Capacity) -> (String, String) {
     let Some(w) = c.waiting else { return ("–".into(), String::new()) };
     let [low, high] = w.quartiles_bps.map(|rate| scaled(rate, &RATES));
     let how = format!(
-        "Packets waited somewhere on the path throughout {} of {} stretches of 100 ms (every round trip was longer than its \
-         flow's shortest), and this is the median rate then (half of them {low} to {high}). The gaps between packets do not \
-         show it, as behind a relay or a card that passes them on in batches. Assumes that they waited in this \
-         direction, and not on the way of their acknowledgments.",
+        "By TCP's time stamps, packets waited before the capture point throughout {} of {} stretches of 100 ms, and this is \
+         the median rate then (half of them {low} to {high}). The gaps between packets do not show it, as behind a relay or a \
+         card that passes them on in batches. Assumes that stamps count milliseconds, as usual.",
         w.waiting, w.stretches
     );
     (scaled(w.rate_bps, &RATES), how)
