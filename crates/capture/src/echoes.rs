@@ -28,10 +28,17 @@ struct Sent {
     data: Option<u64>,
     /// The shortest round trip, in nanoseconds.
     least: Option<u64>,
+    /// The least time from a stamp to the passing of its data, by clocks that differ: only its excess means something.
+    least_way: Option<i128>,
 }
 
+/// The tick of the usual clock of time stamps, in nanoseconds. Where it is another, what waits on the way here is either
+/// never seen or overestimated; the excess of the round trip bounds it then.
+const TICK: i128 = 1_000_000;
+
 impl Stamps {
-    /// Takes in a segment; the time of the whole round trip that it completes, and its excess over the shortest one.
+    /// Takes in a segment: the time of the whole round trip that it completes, and how long its data waited on the way
+    /// here, which is at most the excess over the shortest round trip. What waits elsewhere is in the round trip alone.
     pub fn see(&mut self, end: usize, now: u64, tcp: &Segment) -> Option<(u64, u64)> {
         let (value, returned) = tcp.stamps?;
         let [low, high] = &mut self.ends;
@@ -60,6 +67,10 @@ impl Stamps {
         }
         // A sender that had nothing to send makes the way back longer: data must have come in between.
         let before = own.data.replace(now);
+        let way = i128::from(now) - i128::from(value) * TICK;
+        let least_way = own.least_way.map_or(way, |least| least.min(way));
+        own.least_way = Some(least_way);
+        let waited = u64::try_from(way - least_way).unwrap_or(u64::MAX);
         let (_, acknowledged_at, begun) = answered?;
         if before.is_none_or(|before| before < acknowledged_at) {
             return None;
@@ -67,7 +78,7 @@ impl Stamps {
         let trip = now.checked_sub(begun?)?;
         let least = own.least.map_or(trip, |least| least.min(trip));
         own.least = Some(least);
-        Some((trip, trip - least))
+        Some((trip, waited.min(trip - least)))
     }
 }
 

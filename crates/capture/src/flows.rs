@@ -110,7 +110,7 @@ pub(super) struct Seen {
     pub delivered: Option<Delivered>,
     /// The largest payload of a packet of this flow, if both ends said what they accept; without this packet's options.
     pub limit: Option<u32>,
-    /// The time of a whole round trip that it completes, and the excess over the shortest one of its flow.
+    /// The time of a whole round trip that it completes, and how long its data waited on the way here.
     pub trip: Option<(u64, u64)>,
     /// The same by the spin bit of QUIC.
     pub spun: Vec<u64>,

@@ -192,7 +192,7 @@ impl Lane {
             load.loaded().filter(|_| is_whole).map(|trips| (method, trips))
         });
         let (round_trip_method, loaded_round_trips) = trips.next().unzip();
-        let waiting = self.loads.iter().find_map(Load::told);
+        let waiting = self.loads[0].told();
         let capacity = Capacity::of(busiest, pairs, finer, self.clock.told(), waiting, senders_share);
         let all = self.carried;
         // A full link is full of packets with data.
@@ -356,7 +356,7 @@ impl<'a> Meter<'a> {
         if let Some(told) = seen.delivered {
             other.clock.see(clock, &told.at(layer, other.link));
             if let Some(delay) = told.delay {
-                other.loads[2].trip(delay, told.waited);
+                other.loads[2].trip(delay, None);
             }
         }
         if let Some(echo) = seen.echo {

@@ -173,6 +173,13 @@ impl Acknowledged {
         self.quartiles_bps.iter().all(|rate| (rate / self.rate_bps - 1.0).abs() <= 0.05)
     }
 
+    /// Tells whether many stretches agree as far as a loaded host or relay lets them: at least 20 (two seconds), half of
+    /// them within 10% of the median. Acknowledgments that wait in the other direction's queue come unevenly.
+    fn agrees_roughly(&self) -> bool {
+        let near = |rate: &f64| (rate / self.rate_bps - 1.0).abs() <= 0.1;
+        self.waiting >= 20 && self.quartiles_bps.iter().all(near)
+    }
+
     /// Tells whether packets waited beyond often enough to say that the slowest link is there: in ten
     /// stretches, or in three if these are half of all.
     fn is_beyond(&self) -> bool {
@@ -180,8 +187,9 @@ impl Acknowledged {
     }
 }
 
-/// The rate of a direction while its packets waited somewhere on the path: while every round trip that ended within
-/// a stretch of 100 ms was longer than the shortest one of its flow, by three packets and 1 ms at least.
+/// The rate of a direction while its packets waited before the capture: while each round trip that ended within a stretch
+/// of 100 ms, and by its time stamp the way of its data to the capture, were longer than the shortest ones of the flow, by
+/// three packets and 1 ms at least.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Waiting {
     /// The median of the rates, in bit/s.
@@ -252,7 +260,7 @@ pub enum CapacityVerdict {
     /// before the capture.
     NeverFull,
     /// The slowest link lies beyond the capture. The capacity is what was acknowledged while packets
-    /// waited there, if that agrees.
+    /// waited there, if that agrees: to 5%, or over two seconds and more to 10%.
     Beyond,
     /// Neither pairs nor acknowledgments agree, or pairs agree on a rate far above (batches), but the rate had a ceiling
     /// while packets waited. The capacity is the median then; the quartiles say how sure that is.
@@ -302,7 +310,10 @@ impl Capacity {
         let ceiling = waiting.filter(is_told);
         let (verdict, capacity_bps) = match ceiling {
             Some(ceiling) => (CapacityVerdict::Ceiling, Some(ceiling.rate_bps)),
-            None => (verdict, capacity_bps),
+            None => {
+                let rough = beyond.filter(|a| verdict == CapacityVerdict::Beyond && a.agrees_roughly());
+                (verdict, capacity_bps.or(rough.map(|a| a.rate_bps)))
+            }
         };
         let (busiest_bps, busiest_at_s) = busiest.unzip();
         Capacity {

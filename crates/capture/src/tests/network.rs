@@ -225,7 +225,8 @@ fn quic(at: u64, down: bool, first: u8, payload: usize) -> (u64, Vec<u8>) {
 #[test]
 fn the_spin_bit_tells_round_trips_where_it_spins() {
     // A hundred packets in each round trip of 40 ms; random bits; and a constant one.
-    let bits: [(&dyn Fn(u64) -> bool, u64); 3] =
+    type Bits<'a> = &'a dyn Fn(u64) -> bool;
+    let bits: [(Bits<'_>, u64); 3] =
         [(&|k| k / 100 % 2 == 1, 1), (&|k| (k * 7919 + 13) % 1009 % 2 == 1, 0), (&|_| false, 0)];
     for (spin, spinning) in bits {
         let frames: Frames =

@@ -345,10 +345,9 @@ fn ceiling(c: &Capacity) -> (String, String) {
     let Some(w) = c.waiting else { return ("–".into(), String::new()) };
     let [low, high] = w.quartiles_bps.map(|rate| scaled(rate, &RATES));
     let how = format!(
-        "Packets waited somewhere on the path throughout {} of {} stretches of 100 ms (every round trip was longer than its \
-         flow's shortest), and this is the median rate then (half of them {low} to {high}). The gaps between packets do not \
-         show it, as behind a relay or a card that passes them on in batches. Assumes that they waited in this \
-         direction, and not on the way of their acknowledgments.",
+        "By TCP's time stamps, packets waited before the capture point throughout {} of {} stretches of 100 ms, and this is \
+         the median rate then (half of them {low} to {high}). The gaps between packets do not show it, as behind a relay or a \
+         card that passes them on in batches. Assumes that stamps count milliseconds, as usual.",
         w.waiting, w.stretches
     );
     (scaled(w.rate_bps, &RATES), how)
@@ -524,8 +523,8 @@ fn shortest(report: &Report) -> Option<f64> {
 fn next(trace: &Path, report: &Report) -> Option<(String, Option<String>)> {
     // Without blanks nothing needs quotes.
     let plain = |text: String| text.replace(' ', "");
-    let rate = |d: &Summary| {
-        let rate = significant(d.capacity.capacity_bps?).parse::<f64>().ok()? as u64;
+    let rate = |bps: f64| {
+        let rate = significant(bps).parse::<f64>().ok()? as u64;
         (rate > 0).then(|| plain(BitRate::from_bps(rate).to_string()))
     };
     let rtt = |seconds: f64| {
@@ -536,15 +535,17 @@ fn next(trace: &Path, report: &Report) -> Option<(String, Option<String>)> {
     let usual = report
         .round_trips
         .map_or(least, |trips| shortest_of_varied(&trips).unwrap_or_else(|| trips.median_s()).max(least));
-    let [up, down] = report.directions.each_ref().map(rate);
-    let (up, down, assumed) = match (up, down) {
+    // Where one is unknown the other one stands for it, or what was carried if that is more.
+    let [up, down] = &report.directions;
+    let (up, down, assumed) = match (up.capacity.capacity_bps, down.capacity.capacity_bps) {
         (Some(up), Some(down)) => (up, down, None),
-        (None, Some(down)) => (down.clone(), down, Some("up")),
-        (Some(up), None) => (up.clone(), up, Some("down")),
+        (None, Some(known)) => (known.max(up.capacity.busiest_bps.unwrap_or(0.0)), known, Some("up")),
+        (Some(known), None) => (known, known.max(down.capacity.busiest_bps.unwrap_or(0.0)), Some("down")),
         (None, None) => return None,
     };
+    let (up, down) = (rate(up)?, rate(down)?);
     let assumed = assumed.map(|way| {
-        format!("The capture does not show the rate {way}. The other one stands for it: put the right one in its place.")
+        format!("The capture does not show the rate {way}. That one is a stand-in: put the right one in its place.")
     });
     // Standard input is read once.
     let capture = if trace == Path::new("-") {
