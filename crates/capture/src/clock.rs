@@ -12,18 +12,13 @@ use hdrhistogram::Histogram;
 
 use super::options::Layer;
 use super::packet::Segment;
-use super::rate::{HIGHEST_RATE, LEAST_WAIT, STRETCH, WAITING};
+use super::rate::{HIGHEST_RATE, LEAST_WAIT, STRETCH, WAITING, histogram};
 use super::report::Acknowledged;
 
 /// The most segments under way that are timed for a flow.
 const MOST: usize = 1 << 16;
 /// The most ranges behind a hole that are kept for a flow.
 const MOST_RANGES: usize = 256;
-
-/// Whole numbers to 0.1%; larger ones count as `largest`.
-pub(super) fn histogram(largest: u64) -> Histogram<u64> {
-    Histogram::new_with_max(largest, 3).expect("three digits and constant bounds are supported")
-}
 
 /// The data of one end, as far as the other one acknowledges them.
 #[derive(Debug, Default)]

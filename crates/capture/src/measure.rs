@@ -6,14 +6,14 @@ use std::io::Read;
 
 use hdrhistogram::Histogram;
 
-use crate::clock::{Clock, histogram};
+use crate::clock::Clock;
 use crate::echoes::Echo;
 use crate::error::{CaptureError, require};
 use crate::file::Reader;
 use crate::flows::Connections;
 use crate::options::Options;
 use crate::packet::{self, End, NotIp, Other};
-use crate::rate::{Busiest, Dispersion, Load, class, is_busy};
+use crate::rate::{Busiest, Dispersion, Load, class, histogram, is_busy};
 use crate::report::{
     Capacity, Direction, Echoes, FlowCount, Interval, NotIpKind, Report, RoundTrips, Summary, Traffic,
     TripMethod,

@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hdrhistogram::Histogram;
 
-use super::clock::histogram;
 use super::report::{LoadedTrips, Pairs, Waiting};
+
+/// Whole numbers to 0.1%; larger ones count as `largest`.
+pub(super) fn histogram(largest: u64) -> Histogram<u64> {
+    Histogram::new_with_max(largest, 3).expect("three digits and constant bounds are supported")
+}
 
 /// The stretch over which a link counts as busy.
 pub(super) const STRETCH: u64 = 100_000_000;

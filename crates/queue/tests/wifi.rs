@@ -318,10 +318,10 @@ fn pings_to_an_uploader(access_point: AccessPoint) -> (Vec<f64>, Vec<Duration>) 
             }
         }
         arrive(&mut line, &mut host, now, 5, 1200);
-        for way in 1..=4 {
-            while waiting[way] < 64 {
+        for (way, waiting) in waiting.iter_mut().enumerate().skip(1) {
+            while *waiting < 64 {
                 arrive(&mut line, &mut host, now, way, 1500);
-                waiting[way] += 1;
+                *waiting += 1;
             }
         }
         if step % 260 == 0 {
