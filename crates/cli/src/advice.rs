@@ -1,22 +1,9 @@
-//! What to type for a recommendation, on the router that there is.
+//! What to type for a recommendation, on the router that there is, and how to check it there.
 
-use quell_aqm::catalog::AqmConfig;
-use quell_recommend::{Candidate, Plan, Request, Shape, Way};
+use quell_recommend::{Candidate, Column, Judged, Kind, Plan, Request, Shape, Way};
 use quell_router::{Can, Platform, Range, Shaped, Side};
-use quell_tc::{Kernel, Link, Place};
-use quell_units::{BitRate, Bytes};
+use quell_units::BitRate;
 use serde::Serialize;
-
-use crate::failure::Failure;
-
-/// The router that there is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Router {
-    /// A Linux host whose queues tc sets.
-    Linux,
-    /// Something else, or a list of algorithms.
-    Other(Can),
-}
 
 /// What to type.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -36,38 +23,20 @@ pub struct Text {
     pub text: String,
 }
 
-/// The algorithms for which Linux has a qdisc.
-const OF_LINUX: [&str; 9] =
-    ["cake", "fq-codel", "dualpi2", "fq-pie", "pie", "codel", "sfq", "red", "drop-tail"];
-
-impl Router {
-    /// Reads `--can`.
-    pub fn parse(text: &str) -> Result<Router, Failure> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "linux" | "tc" | "debian" | "ubuntu" => Ok(Router::Linux),
-            _ => Can::parse(text).map(Router::Other).map_err(|why| bad_input!("--can {text}: {why}, or linux")),
-        }
-    }
-
-    /// The algorithms that it has, or comes near to.
-    pub fn algorithms(&self) -> Vec<&'static str> {
-        match self {
-            Router::Linux => OF_LINUX.to_vec(),
-            Router::Other(can) => can.algorithms(),
-        }
-    }
-}
+/// The Linux whose lines are printed where only algorithms are named: the newest that is known.
+const NEWEST: &str = "linux-7.2";
 
 /// What to type for a candidate.
-pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, router: &Router) -> Advice {
+pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
     if candidate.shape == Shape::None {
         let notes = vec!["there is nothing to type: the link stays as it is".to_string()];
         return Advice { parts: Vec::new(), notes };
     }
-    let mut advice = match router {
-        Router::Other(Can::Platform(platform)) => of_platform(request, plan, candidate, *platform),
-        _ => of_tc(plan, candidate),
+    let platform = match can {
+        Can::Platform(platform) => Some(*platform),
+        Can::Algorithms(_) => Platform::find(NEWEST),
     };
+    let mut advice = platform.map_or_else(Advice::default, |platform| written(request, plan, candidate, platform));
     if candidate.shape == Shape::Following {
         advice.notes.push(
             "the simulation follows the link's rate at once; cake-autorate does within seconds, from the delays that it \
@@ -79,30 +48,39 @@ pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, router: &Router
 }
 
 /// A direction as routers are told.
-fn side(candidate: &Candidate, way: &Way, aqm: &AqmConfig) -> Side {
+fn side(candidate: &Candidate, way: &Way) -> Side {
     let link = way.shaper(candidate);
     let share = link.rate.bps() as f64 / way.mean.bps().max(1) as f64;
     let of = |rate: BitRate| BitRate::from_bps((rate.bps() as f64 * share) as u64);
     let moves = way.rate.moves() && candidate.shape == Shape::Following;
     Side {
         link,
-        aqm: aqm.clone(),
+        aqm: quell_recommend::of_direction(candidate, way),
         ecn: true,
         buffer: candidate.queue(way),
         range: moves.then(|| Range { least: of(way.rate.least), most: of(way.rate.most) }),
     }
 }
 
-fn of_platform(request: &Request, plan: &Plan, candidate: &Candidate, platform: Platform) -> Advice {
+fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Platform) -> Advice {
     let (wan, lan) = platform.devices();
     let shaped = Shaped {
         wan: wan.to_string(),
         lan: Some(lan.to_string()),
-        down: side(candidate, &plan.down, &candidate.down),
-        up: side(candidate, &plan.up, &candidate.up),
+        down: side(candidate, &plan.down),
+        up: side(candidate, &plan.up),
     };
-    let mut notes: Vec<String> = request.cpu_limit.and_then(|limit| platform.beyond(limit, &shaped)).into_iter().collect();
-    match quell_router::write(platform, &shaped) {
+    let at_link = candidate.shape == Shape::AtLink;
+    let beyond = request.cpu_limit.filter(|_| !at_link).and_then(|limit| platform.beyond(limit, &shaped));
+    let mut notes: Vec<String> = beyond.into_iter().collect();
+    let made = match at_link {
+        true => quell_router::write_port(platform, wan, &shaped.up),
+        false => quell_router::write(platform, &shaped),
+    };
+    if at_link {
+        notes.push("what comes in waits at the other end of the link: do the same there".to_string());
+    }
+    match made {
         Ok(written) => {
             let parts = written.parts.into_iter().map(|part| Text { place: part.place, text: part.text });
             notes.extend(written.notes);
@@ -115,48 +93,23 @@ fn of_platform(request: &Request, plan: &Plan, candidate: &Candidate, platform: 
     }
 }
 
-/// Lines of tc for both directions.
-fn of_tc(plan: &Plan, candidate: &Candidate) -> Advice {
-    let mut advice = Advice::default();
-    let device = "eth0".to_string();
-    let at_link = candidate.shape == Shape::AtLink;
-    for (way, aqm) in [(&plan.up, &candidate.up), (&plan.down, &candidate.down)] {
-        let is_up = way.direction == quell_recommend::Direction::Up;
-        let layer = way.shaper(candidate);
-        let config = quell_recommend::of_direction(candidate, way);
-        let link = Link {
-            rate: (!at_link).then_some(layer.rate),
-            buffer: candidate.queue(way),
-            ecn: true,
-            mean_packet: Bytes::new(1514),
-        };
-        let cake = matches!(aqm, AqmConfig::Cake(_));
-        if at_link && !is_up {
-            advice.notes.push("what comes in waits at the other end of the link: do the same there".to_string());
-            continue;
-        }
-        let place = match (is_up, cake || at_link) {
-            (true, true) => Place::Root { device: device.clone() },
-            (true, false) => Place::Htb { device: device.clone(), shaped: layer },
-            (false, _) => Place::Ifb { device: device.clone(), ifb: "ifb0".to_string() },
-        };
-        match quell_tc::write(&config, &link, &place, Kernel::NEWEST) {
-            Ok(written) => {
-                let direction = if is_up { "up" } else { "down" };
-                let text = written.lines.join("\n") + "\n";
-                advice.parts.push(Text { place: format!("{direction}, in a shell of root"), text });
-                for note in written.notes {
-                    if !advice.notes.contains(&note) {
-                        advice.notes.push(note);
-                    }
-                }
-            }
-            Err(why) => advice.notes.push(why.to_string()),
-        }
+/// Commands that measure the real link, and the figures to expect of them.
+pub fn check(columns: &[Column], best: &Judged) -> Text {
+    let found = |kind: Kind, up: bool| {
+        let mut all = columns.iter().zip(&best.cells);
+        let found = all.find(|(column, _)| column.kind == kind && column.is_up() == up);
+        found.and_then(|(column, cell)| Some(column.words(cell.as_ref()?.estimate.mean)))
+    };
+    let or = |text: Option<String>| text.unwrap_or_else(|| "what the table says".to_string());
+    let (down, up) = (or(found(Kind::GoodputDown, false)), or(found(Kind::GoodputUp, true)));
+    let mut text = format!(
+        "iperf3 -c SERVER -t 60 -P 4 -R    # down: about {down}, or a little more without other traffic\niperf3 -c SERVER -t \
+         60 -P 4       # up: about {up}, or a little more\n"
+    );
+    if let (Some(down), Some(up)) = (found(Kind::Call, false), found(Kind::Call, true)) {
+        text.push_str(&format!(
+            "flent rrul -H SERVER -l 60        # the ping's P99 rises by about {down} (down) and {up} (up) at most\n"
+        ));
     }
-    advice.notes.push(format!(
-        "{device} is the device toward the modem; turn off hardware offload of flows, whose packets go around the queue; IPv4 \
-         and IPv6 share it"
-    ));
-    advice
+    Text { place: "to check it, on a host behind the router".to_string(), text }
 }

@@ -157,7 +157,12 @@ impl Candidate {
     pub(crate) fn packets(&self, rate: BitRate, interval: Duration) -> u64 {
         let time = self.buffer.unwrap_or(interval + interval);
         let packets = libm::ceil(rate.packets_per_sec(FRAME) * time.as_secs_f64());
-        let least = if self.buffer.is_some() { 4 } else { 1000 };
+        // Limits of Linux: 1000 packets of a queue, 10240 of queues for each flow.
+        let least = match &self.up {
+            _ if self.buffer.is_some() => 4,
+            AqmConfig::Cake(_) | AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) => 10_240,
+            _ => 1000,
+        };
         (packets as u64).clamp(least, 10_000_000)
     }
 }

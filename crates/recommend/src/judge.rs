@@ -198,15 +198,35 @@ fn mechanism(candidate: &Candidate) -> &'static str {
     match (&candidate.up, candidate.shape) {
         (_, Shape::None) => "packets of all flows wait together until the modem's buffer is full",
         (_, Shape::AtMean) => "at times the link is slower than the shaper, and the queue is then the modem's",
-        (AqmConfig::Cake(_) | AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) | AqmConfig::Sfq(_), _) => {
-            "each flow has a queue of its own, so that a call waits for no transfer"
-        }
+        _ if keeps_apart(candidate) => "each flow has a queue of its own, so that a call waits for no transfer",
         (AqmConfig::DropTail(_), _) => "all flows wait together until a short queue is full",
         (AqmConfig::DualPi2(_), _) => {
             "all flows but L4S wait in one queue, which is held at its target"
         }
         _ => "all flows wait in one queue, which is held at a delay above what a call alone would have",
     }
+}
+
+/// Why a candidate misses a goal that another one reaches.
+fn hindrance(row: &Judged, candidate: &Candidate) -> &'static str {
+    let mut missed = row.verdicts.iter().filter(|verdict| !verdict.holds);
+    let is_rate = missed.all(|verdict| verdict.asked.contains('>'));
+    match (candidate.shape, is_rate) {
+        (Shape::AtLeast, true) => "its shaper is at the least rate of the link at all times",
+        (_, true) if candidate.part != [1.0; 2] => "its shaper gives up too much of the link",
+        (Shape::Shaped | Shape::Following, false) if keeps_apart(candidate) => {
+            "bursts come faster than its shaper lets them through for some time, and wait in the modem until senders slow down"
+        }
+        _ => mechanism(candidate),
+    }
+}
+
+/// Whether each flow has a queue of its own.
+fn keeps_apart(candidate: &Candidate) -> bool {
+    matches!(
+        candidate.up,
+        AqmConfig::Cake(_) | AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) | AqmConfig::Sfq(_)
+    )
 }
 
 /// The figures in which a row is clearly better, or worse, than another, in words.
@@ -260,7 +280,7 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
         };
     }
     if !row.meets() && best.meets() {
-        return format!("{}, because {because}", row.missed());
+        return format!("{}, because {}", row.missed(), hindrance(row, candidate));
     }
     let (better, worse) = apart(&request.goal, &plan.columns, row, best);
     match (worse.is_empty(), better.is_empty()) {

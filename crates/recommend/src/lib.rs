@@ -21,6 +21,7 @@ mod reach;
 mod request;
 mod scenario;
 mod size;
+mod wire;
 mod words;
 
 pub use candidate::{Candidate, Shape};
@@ -28,8 +29,9 @@ pub use course::Course;
 pub use goal::{Condition, Goal, Threshold};
 pub use judge::{Answer, Cell, Found, Judged, Verdict, judge};
 pub use load::Load;
-pub use measure::{Column, columns};
+pub use measure::{Column, Kind, columns};
 pub use plan::{Direction, Plan, Row, Way, plan};
 pub use reach::{Reach, margins, reach};
 pub use request::{Request, Span};
 pub use scenario::of_direction;
+pub use wire::{Wire, wire};

@@ -39,6 +39,8 @@ pub(crate) struct Carrier {
     pub(crate) bulk: Option<u32>,
     /// The time that is simulated.
     pub(crate) duration: Duration,
+    /// Only what every kernel can send: calls, and transfers with its own congestion control.
+    pub(crate) real: bool,
 }
 
 /// The call of slow links: 20 ms of G.729 in 20 B of speech (RFC 3551 section 4.5.6), in an Ethernet frame as a queue counts
@@ -99,17 +101,32 @@ impl Load {
         self.groups.iter().map(|group| (text(group, "name"), use_of(group), is_up(group)))
     }
 
+    /// The groups that a wire sends whose delay is measured.
+    pub(crate) fn uses_of_wire(&self) -> impl Iterator<Item = &str> {
+        self.uses().filter(|(_, of, _)| *of == Use::Call).map(|(group, ..)| group)
+    }
+
     /// The groups on a link, as the text of a scenario.
     pub(crate) fn write(&self, on: &Carrier) -> Result<String, String> {
         let mut out = String::new();
         let mut bulk_ways = [false; 2];
         for group in &self.groups {
             let (of, up) = (use_of(group), is_up(group));
+            if on.real && (!matches!(of, Use::Call | Use::Bulk) || group.contains_key("tcp")) {
+                continue;
+            }
             let mut group = group.clone();
             group.remove("direction");
             let (from, to) = if up { ("home", "net") } else { ("net", "home") };
-            group.insert("from".to_string(), from.into());
-            group.insert("to".to_string(), to.into());
+            match on.real {
+                // A wire is a dumbbell whose forward way is down.
+                true if up => _ = group.insert("direction".to_string(), "reverse".into()),
+                true => {}
+                false => {
+                    group.insert("from".to_string(), from.into());
+                    group.insert("to".to_string(), to.into());
+                }
+            }
             if let (Use::Bulk, Some(n)) = (of, on.bulk) {
                 // The first group of each direction has as many as are asked; of the others one flow would be too many.
                 if std::mem::replace(&mut bulk_ways[usize::from(up)], true) {
@@ -160,11 +177,15 @@ impl Load {
     }
 }
 
-/// What follows from a dumbbell in a load follows from this link.
+/// The rate beyond which a load does not grow: hundreds of flows say as much as thousands, and take less time.
+const GROWS: BitRate = BitRate::from_bps(10_000_000_000);
+
+/// What follows from a dumbbell in a load follows from a host's share of this link.
 fn replace(group: &mut toml::Table, on: &Carrier) {
+    let share = |rate: BitRate| BitRate::from_bps(rate.min(GROWS).bps() / u64::from(on.hosts.max(1))).to_string();
     let words = [
-        ("dumbbell.reverse.rate", on.up.to_string()),
-        ("dumbbell.rate", on.down.to_string()),
+        ("dumbbell.reverse.rate", share(on.up)),
+        ("dumbbell.rate", share(on.down)),
         ("dumbbell.reverse.delay", (on.rtt.least / 2).to_string()),
         ("dumbbell.delay", (on.rtt.least / 2).to_string()),
     ];

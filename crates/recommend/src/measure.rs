@@ -116,6 +116,11 @@ impl Column {
         }
     }
 
+    /// Whether it is of the way up.
+    pub fn is_up(&self) -> bool {
+        self.link == UP
+    }
+
     /// Whether a condition of this kind asks for the column.
     pub fn answers(&self, kind: Kind) -> bool {
         self.kind == kind || (kind == Kind::Goodput && matches!(self.kind, Kind::GoodputDown | Kind::GoodputUp))

@@ -74,6 +74,11 @@ impl Row {
     /// Writes and checks the scenario of a candidate.
     pub(crate) fn of(name: &str, candidate: Candidate, bed: &Bed<'_>) -> Result<Row, String> {
         let text = write(bed, &candidate)?;
+        Row::of_text(name, candidate, text)
+    }
+
+    /// Checks the scenario of a candidate.
+    pub(crate) fn of_text(name: &str, candidate: Candidate, text: String) -> Result<Row, String> {
         let study = Study::parse(&text, name, &Plugins::new()).map_err(|error| error.to_string())?;
         Ok(Row { candidate, text, study })
     }
@@ -95,6 +100,8 @@ fn modem_time(technology: &Technology) -> Duration {
 
 /// Packets that the smallest buffer of a modem holds.
 const LEAST_MODEM: u64 = 64;
+/// Packets that the largest holds.
+const MOST_MODEM: u64 = 10_000_000;
 
 impl Way {
     fn of(request: &Request, direction: Direction, span: Span<BitRate>, trace: Option<&Course>) -> Way {
@@ -107,7 +114,7 @@ impl Way {
         let span = course.as_ref().map_or(span, Course::span);
         let mean = course.as_ref().map_or(span.least, Course::mean);
         let time = modem_time(technology).as_secs_f64();
-        let modem = (libm::ceil(mean.packets_per_sec(FRAME) * time) as u64).max(LEAST_MODEM);
+        let modem = (libm::ceil(mean.packets_per_sec(FRAME) * time) as u64).clamp(LEAST_MODEM, MOST_MODEM);
         let link = technology.link(mean);
         Way {
             direction,

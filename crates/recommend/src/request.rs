@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn spans_are_read_as_people_write_them() {
         let of = |text: &str| text.parse::<Span<BitRate>>();
-        let mbit = |n| BitRate::from_bps(n * 1_000_000);
+        let mbit = |n: u64| BitRate::from_bps(n * 1_000_000);
         for text in ["5Mbit/s..60Mbit/s", "5..60Mbit/s", "5 Mbit/s .. 60 Mbit/s"] {
             assert_eq!(of(text), Ok(Span { least: mbit(5), most: mbit(60) }), "{text}");
         }

@@ -59,7 +59,7 @@ fn modem_burst(layer: LinkLayer) -> Bytes {
 pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, String> {
     let (request, technology) = (bed.request, bed.request.technology);
     let fastest = bed.down.rate.most.max(bed.up.rate.most);
-    let lan = fastest.bps().saturating_mul(4).max(1_000_000_000);
+    let lan = fastest.bps().saturating_mul(4).clamp(1_000_000_000, 500_000_000_000);
     let lan = BitRate::from_bps(lan.div_ceil(1_000_000) * 1_000_000);
     let title = format!("{} on {} {} down, {} up{}", candidate.name, technology.title, bed.down.rate, bed.up.rate, bed.but);
     let mut out = format!(
@@ -162,6 +162,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
         hosts: request.hosts,
         bulk: bed.bulk,
         duration: bed.duration,
+        real: false,
     };
     out.push_str(&request.load.write(&carrier)?);
     Ok(out)
@@ -231,7 +232,7 @@ fn changes(course: &Course, way: &Way, factor: f64, end: Duration) -> String {
 }
 
 /// The parameters that are not the defaults.
-fn table(config: &AqmConfig) -> Result<toml::Table, String> {
+pub(crate) fn table(config: &AqmConfig) -> Result<toml::Table, String> {
     let wrong = |error: toml::ser::Error| format!("{}: {error}", config.name());
     let written = toml::Table::try_from(config).map_err(wrong)?;
     let default = catalog::find(config.name()).map(|entry| toml::Table::try_from((entry.default)()));
@@ -242,12 +243,12 @@ fn table(config: &AqmConfig) -> Result<toml::Table, String> {
     Ok(all)
 }
 
-fn inline(table: &toml::Table) -> String {
+pub(crate) fn inline(table: &toml::Table) -> String {
     let keys: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {}", value_of(value))).collect();
     format!("{{ {} }}", keys.join(", "))
 }
 
-fn value_of(value: &toml::Value) -> String {
+pub(crate) fn value_of(value: &toml::Value) -> String {
     match value {
         toml::Value::Table(table) => inline(table),
         other => other.to_string(),

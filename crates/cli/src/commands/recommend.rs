@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use quell_lab::{Results, Series};
-use quell_recommend::{Answer, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins, plan, reach};
-use quell_router::technology;
+use quell_lab::{Results, Series, View};
+use quell_recommend::{Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins, plan, reach};
+use quell_router::{Can, technology};
 use quell_scenario::Study;
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::advice::{self, Advice, Router};
+use crate::advice::{self, Advice};
 use crate::args::{CacheDir, CacheUse, Format, FormatArgs, link_rate, whole};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
@@ -82,6 +82,10 @@ pub struct Args {
     /// Do not show progress.
     #[arg(long, short)]
     quiet: bool,
+    /// Also send real packets through the winner's queue on this machine, as `quell wire` does, and print what was found
+    /// beside the simulation of the same.
+    #[arg(long)]
+    verify: bool,
     #[command(flatten)]
     cache: CacheDir,
     /// Do not read from or write to the cache.
@@ -104,9 +108,13 @@ struct ColumnOutput<'a> {
 
 /// Finds an answer for a link, and prints it with what to type.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
-    let router = Router::parse(&args.can)?;
-    let request = request(args, &router)?;
+    let can = Can::parse(&args.can).map_err(|why| bad_input!("--can {}: {why}", quell_units::text::cut(&args.can)))?;
+    let request = request(args, &can)?;
     let mut plan = plan(&request).map_err(Failure::BadInput)?;
+    #[cfg(target_os = "linux")]
+    if args.verify && crate::live::outside()? {
+        return Ok(());
+    }
     let mut places = Vec::new();
     if let Some(dir) = &args.save {
         for name in ["results", "margins", "reach"] {
@@ -139,7 +147,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let carried = simulated(&watch, &rows, 2, &line)?;
     watch.finish();
     let (beyond, carries) = Reach::judge(&request, beyond, &carried);
-    let advice = advice::of(&request, &plan, &best.candidate, &router);
+    let mut advice = advice::of(&request, &plan, &best.candidate, &can);
+    advice.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
+    let verified = if args.verify { verified(&request, &plan, &best.candidate, &watch, args.quiet, &line)? } else { Vec::new() };
     let output = json!({
         "schema": 1,
         "goal": request.goal.to_string(),
@@ -156,6 +166,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         "carries": carries,
         "router": advice,
         "notes": plan.notes,
+        "verified": verified,
         "saved": args.save.as_ref().map(|dir| quell_files::name(dir).to_string()),
     });
     if let Some(dir) = &args.save {
@@ -178,6 +189,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             text.push_str(&reach_table(&plan.columns, &beyond));
             text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
             text.push_str(&typed(&best.candidate.reasons, &advice));
+            text.push_str(&verified_table(&verified));
             if let Some(dir) = &args.save {
                 text.push_str(&format!("saved  {}\n", quell_files::name(dir)));
             }
@@ -188,7 +200,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The request of a command line.
-fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
+fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
     let technology = technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
     let is_port = technology.name == "port";
     let load = match &args.load {
@@ -227,10 +239,65 @@ fn request(args: &Args, router: &Router) -> Result<Request, Failure> {
         hosts: args.hosts,
         load: load.map_err(|why| bad_input!("--load: {why}"))?,
         goal,
-        can: router.algorithms(),
+        can: can.algorithms(),
         cpu_limit: args.cpu_limit,
         trace: link.trace,
     })
+}
+
+/// A figure of real packets beside that of the simulation.
+#[derive(Serialize)]
+struct Verified {
+    title: String,
+    simulated: Option<String>,
+    measured: Option<String>,
+}
+
+/// Real packets through the winner's queue, and the same simulated.
+#[cfg(target_os = "linux")]
+fn verified(
+    request: &Request,
+    plan: &Plan,
+    candidate: &Candidate,
+    watch: &Watch,
+    quiet: bool,
+    line: &[String],
+) -> Result<Vec<Verified>, Failure> {
+    let wire = quell_recommend::wire(request, plan, candidate).map_err(Failure::BadInput)?;
+    let simulated = watch.run(&wire.row.study, (0, 1), line.to_vec())?;
+    watch.finish();
+    let live = quell_live::Live::of(wire.row.study.clone())?;
+    let measured = crate::live::measure(&live, None, false, quiet, line.to_vec())?;
+    let value = |results: &Results, column: &Column| {
+        let view = View { link: Some(column.link.to_string()), ..View::of_point(0) };
+        let quantity: quell_lab::Quantity = column.metric.parse().ok()?;
+        let algorithm = results.algorithms(0).first()?;
+        results.estimate(&view, algorithm, quantity).map(|estimate| column.words(estimate.mean))
+    };
+    let of = |column: &Column| Verified {
+        title: column.title.clone(),
+        simulated: value(&simulated, column),
+        measured: value(&measured.results, column),
+    };
+    Ok(wire.columns.iter().map(of).collect())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn verified(_: &Request, _: &Plan, _: &Candidate, _: &Watch, _: bool, _: &[String]) -> Result<Vec<Verified>, Failure> {
+    Err(bad_input!("--verify needs Linux; leave it out"))
+}
+
+fn verified_table(all: &[Verified]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let or = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_string());
+    let rows: Vec<Vec<String>> =
+        all.iter().map(|row| vec![row.title.clone(), or(&row.simulated), or(&row.measured)]).collect();
+    format!(
+        "\nReal packets through the router's queue as one bottleneck, 20 s, one run:\n\n{}",
+        table::text(&["", "simulated", "measured"], &rows)
+    )
 }
 
 /// Runs rows as the points of one study: number `i` of three.
