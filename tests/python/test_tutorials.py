@@ -20,6 +20,7 @@ GUIDES = [
     "vary-parameters",
     "tune",
     "link-trace",
+    "recommend",
     "import-capture",
     "cite",
     "ns-2-paper",

@@ -36,7 +36,8 @@ pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> A
         Can::Platform(platform) => Some(*platform),
         Can::Algorithms(_) => Platform::find(NEWEST),
     };
-    let mut advice = platform.map_or_else(Advice::default, |platform| written(request, plan, candidate, platform));
+    let mut advice =
+        platform.map_or_else(Advice::default, |platform| written(request, plan, candidate, platform));
     if candidate.shape == Shape::Following {
         advice.notes.push(
             "the simulation follows the link's rate at once; cake-autorate does within seconds, from the delays that it \
@@ -83,7 +84,10 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     match made {
         Ok(written) => {
             let parts = written.parts.into_iter().map(|part| Text { place: part.place, text: part.text });
-            notes.extend(written.notes);
+            // CAKE's own limit is the smaller one.
+            notes.extend(
+                written.notes.into_iter().filter(|note| !note.contains("cake has a limit of memory alone")),
+            );
             Advice { parts: parts.collect(), notes }
         }
         Err(why) => {

@@ -67,7 +67,9 @@ pub fn link(
                 }
             }
             (Some(said), None) => {
-                terminal::note(&format!("the capture does not show the rate {name}; {said} is taken as it was given"));
+                terminal::note(&format!(
+                    "the capture does not show the rate {name}; {said} is taken as it was given"
+                ));
                 Ok(said)
             }
             (None, Some(seen)) => Ok(Span::of(rounded(seen))),
@@ -106,18 +108,17 @@ fn measured(file: &Path, quiet: bool) -> Result<Report, Failure> {
     let (input, size) = open(file)?;
     let (stop, meter) = (interrupt::listen(), Meter::new(quiet));
     let watched = Watched::new(input, size, &meter, stop);
-    let options = Options {
-        interval: Duration::from_secs(1),
-        window: Duration::from_secs(60),
-        inside: Vec::new(),
-    };
+    let options =
+        Options { interval: Duration::from_secs(1), window: Duration::from_secs(60), inside: Vec::new() };
     let report = quell_capture::measure(watched, &options, |_| ());
     meter.finish();
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("the capture was not read completely".into()));
     }
     report.map_err(|e| match e {
-        CaptureError::Io(e) if e.kind() != io::ErrorKind::InvalidData => Failure::Failed(format!("{said}: {e}")),
+        CaptureError::Io(e) if e.kind() != io::ErrorKind::InvalidData => {
+            Failure::Failed(format!("{said}: {e}"))
+        }
         e => bad_input!("--capture {said}: {e}"),
     })
 }

@@ -48,7 +48,18 @@ pub struct Candidate {
 
 /// The order in which algorithms are tried: those that keep flows apart first, because they protect calls from transfers.
 const ORDER: [&str; 12] = [
-    "cake", "fq-codel", "dualpi2", "fq-pie", "pie", "codel", "cobalt", "pi2", "sfq", "ared", "red", "drop-tail",
+    "cake",
+    "fq-codel",
+    "dualpi2",
+    "fq-pie",
+    "pie",
+    "codel",
+    "cobalt",
+    "pi2",
+    "sfq",
+    "ared",
+    "red",
+    "drop-tail",
 ];
 /// The same where the queue is a port's: no shaper is needed, and marks keep queues short.
 const AT_LINK: [&str; 11] =
@@ -88,7 +99,11 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
         let mut reasons = Vec::new();
         let mut of = |rate| {
             let (config, why) = designed(name, rate, request.rtt.most, at_link);
-            why.into_iter().for_each(|why| if !reasons.contains(&why) { reasons.push(why) });
+            why.into_iter().for_each(|why| {
+                if !reasons.contains(&why) {
+                    reasons.push(why)
+                }
+            });
             config
         };
         let (down, up) = (of(down), of(up));
@@ -116,7 +131,9 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConf
         let config = match found.config {
             AqmConfig::FqCodel(params) if at_link => {
                 let step = params.target + params.target;
-                reasons.push(format!("ce_threshold = {step}: DCTCP needs marks from a short queue on (RFC 8290 section 5.2.7)"));
+                reasons.push(format!(
+                    "ce_threshold = {step}: DCTCP needs marks from a short queue on (RFC 8290 section 5.2.7)"
+                ));
                 AqmConfig::FqCodel(quell_aqm::fq_codel::FqCodelParams { ce_threshold: Some(step), ..params })
             }
             other => other,
@@ -142,7 +159,8 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConf
         "drop-tail" => format!("a queue of {SHORT} at most, because packets are dropped only at its end"),
         _ => format!("{name} with its defaults: there is no rule for it"),
     };
-    let default = catalog::find(name).map_or(AqmConfig::DropTail(Default::default()), |entry| (entry.default)());
+    let default =
+        catalog::find(name).map_or(AqmConfig::DropTail(Default::default()), |entry| (entry.default)());
     (default, vec![reason])
 }
 

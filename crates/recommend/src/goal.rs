@@ -45,7 +45,8 @@ impl FromStr for Goal {
         let lower = text.trim().to_ascii_lowercase();
         let parts: Vec<&str> = lower.split(" and ").flat_map(|part| part.split(',')).collect();
         let all = parts.iter().map(|part| condition(part.trim())).collect::<Result<Vec<_>, _>>()?;
-        if let Some(twice) = (1..all.len()).find(|i| all[..*i].iter().any(|other| other.kind == all[*i].kind)) {
+        if let Some(twice) = (1..all.len()).find(|i| all[..*i].iter().any(|other| other.kind == all[*i].kind))
+        {
             return Err(format!("\"{}\": {} is asked twice", cut(text.trim()), all[twice].kind.name()));
         }
         Ok(Goal(all))
@@ -68,7 +69,8 @@ fn condition(text: &str) -> Result<Condition, String> {
         let sign = if less { '>' } else { '<' };
         return Err(wrong(&format!("of {} one asks {sign}", kind.name())));
     }
-    let share = value.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|x| x / 100.0);
+    let share =
+        value.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|x| x / 100.0);
     let threshold = match (kind, share) {
         (Kind::Stalls, Some(share)) if (0.0..=1.0).contains(&share) => Threshold::Share(share),
         (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp, Some(share)) if share > 0.0 && share <= 1.0 => {
@@ -93,7 +95,9 @@ fn condition(text: &str) -> Result<Condition, String> {
 
 /// Units of rates as they are written: text of goals is in small letters.
 fn capital(text: &str) -> String {
-    [("gbit", "Gbit"), ("mbit", "Mbit")].iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))
+    [("gbit", "Gbit"), ("mbit", "Mbit")]
+        .iter()
+        .fold(text.to_string(), |text, (from, to)| text.replace(from, to))
 }
 
 impl Condition {

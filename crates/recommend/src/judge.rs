@@ -93,7 +93,10 @@ pub(crate) fn figures(found: Found<'_>, base: Option<Found<'_>>, columns: &[Colu
         let quantity: Quantity = column.metric.parse().ok()?;
         let view = View { link: Some(column.link.to_string()), ..View::of_point(point) };
         let algorithm = results.algorithms(point).first()?;
-        Some((results.estimate(&view, algorithm, quantity.clone()), results.samples(&view, algorithm, quantity)))
+        Some((
+            results.estimate(&view, algorithm, quantity.clone()),
+            results.samples(&view, algorithm, quantity),
+        ))
     };
     let cell = |column: &Column| {
         let (estimate, own) = samples(found, column)?;
@@ -165,12 +168,17 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         plan.rows.iter().zip(found).map(|(row, own)| (of((row, own)), &row.candidate)).collect();
     order.sort_by(|(a, _), (b, _)| {
         let missed = (!a.meets()).cmp(&!b.meets());
-        let by = if a.meets() && b.meets() { a.score.total_cmp(&b.score) } else { a.excess().total_cmp(&b.excess()) };
+        let by = if a.meets() && b.meets() {
+            a.score.total_cmp(&b.score)
+        } else {
+            a.excess().total_cmp(&b.excess())
+        };
         missed.then(by)
     });
     let words: Vec<String> = (0..order.len()).map(|i| why(request, plan, &order, i)).collect();
     let met = order.first().is_some_and(|(best, _)| best.meets());
-    let verdict = order.first().map_or_else(String::new, |(best, candidate)| said(request, best, candidate, met));
+    let verdict =
+        order.first().map_or_else(String::new, |(best, candidate)| said(request, best, candidate, met));
     let rows = order.into_iter().zip(words).map(|((judged, _), why)| Judged { why, ..judged }).collect();
     Answer { rows, met, verdict }
 }
@@ -188,7 +196,12 @@ fn said(request: &Request, best: &Judged, candidate: &Candidate, met: bool) -> S
         ),
         (true, _) => format!("{} meets {}{unsure}", best.name, request.goal),
         (false, _) => {
-            format!("no candidate meets {}; {} comes nearest: {}{unsure}", request.goal, best.name, best.missed())
+            format!(
+                "no candidate meets {}; {} comes nearest: {}{unsure}",
+                request.goal,
+                best.name,
+                best.missed()
+            )
         }
     }
 }
@@ -197,12 +210,14 @@ fn said(request: &Request, best: &Judged, candidate: &Candidate, met: bool) -> S
 fn mechanism(candidate: &Candidate) -> &'static str {
     match (&candidate.up, candidate.shape) {
         (_, Shape::None) => "packets of all flows wait together until the modem's buffer is full",
-        (_, Shape::AtMean) => "at times the link is slower than the shaper, and the queue is then the modem's",
-        _ if keeps_apart(candidate) => "each flow has a queue of its own, so that a call waits for no transfer",
-        (AqmConfig::DropTail(_), _) => "all flows wait together until a short queue is full",
-        (AqmConfig::DualPi2(_), _) => {
-            "all flows but L4S wait in one queue, which is held at its target"
+        (_, Shape::AtMean) => {
+            "at times the link is slower than the shaper, and the queue is then the modem's"
         }
+        _ if keeps_apart(candidate) => {
+            "each flow has a queue of its own, so that a call waits for no transfer"
+        }
+        (AqmConfig::DropTail(_), _) => "all flows wait together until a short queue is full",
+        (AqmConfig::DualPi2(_), _) => "all flows but L4S wait in one queue, which is held at its target",
         _ => "all flows wait in one queue, which is held at a delay above what a call alone would have",
     }
 }
@@ -245,8 +260,12 @@ fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String
         if (high >= from && low <= to) || near || (ample(x.estimate.mean) && ample(y.estimate.mean)) {
             continue;
         }
-        let words =
-            format!("{} {} instead of {}", column.title, column.words(x.estimate.mean), column.words(y.estimate.mean));
+        let words = format!(
+            "{} {} instead of {}",
+            column.title,
+            column.words(x.estimate.mean),
+            column.words(y.estimate.mean)
+        );
         let less = x.estimate.mean < y.estimate.mean;
         if less == column.kind.is_less_better() { better.push(words) } else { worse.push(words) }
     }
@@ -262,11 +281,13 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
         if part < 1.0 {
             let word = if way.direction == Direction::Down { "down" } else { "up" };
             let shaper = of_rate(way.shaper(candidate).rate.bps() as f64);
-            because.push_str(&format!(", and with the shaper {word} at {shaper} it seldom waits in the modem"));
+            because
+                .push_str(&format!(", and with the shaper {word} at {shaper} it seldom waits in the modem"));
         }
     }
     if at == 0 {
-        let Some((today, _)) = order.iter().find(|(_, other)| other.shape == Shape::None).filter(|_| at == 0) else {
+        let Some((today, _)) = order.iter().find(|(_, other)| other.shape == Shape::None).filter(|_| at == 0)
+        else {
             return because;
         };
         let (better, worse) = apart(&request.goal, &plan.columns, row, today);
@@ -274,7 +295,8 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
             (Shape::None, _) => format!("nothing is gained by a shaper: {because}, but they seldom do"),
             (_, true) => format!("{because}; no figure is clearly better than today's"),
             _ => {
-                let cost = if worse.is_empty() { String::new() } else { format!("; it costs {}", list(&worse)) };
+                let cost =
+                    if worse.is_empty() { String::new() } else { format!("; it costs {}", list(&worse)) };
                 format!("{because}: {}{cost}", list(&better))
             }
         };
@@ -284,9 +306,15 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
     }
     let (better, worse) = apart(&request.goal, &plan.columns, row, best);
     match (worse.is_empty(), better.is_empty()) {
-        (true, true) => format!("no figure differs from {}'s by more than the intervals: either will do", best.name),
+        (true, true) => {
+            format!("no figure differs from {}'s by more than the intervals: either will do", best.name)
+        }
         (true, false) if row.meets() == best.meets() && row.meets() => {
-            format!("comes after {} in page time over goodput, within the intervals, though it has {}", best.name, list(&better))
+            format!(
+                "comes after {} in page time over goodput, within the intervals, though it has {}",
+                best.name,
+                list(&better)
+            )
         }
         (true, false) => format!("{}, though it has {}", row.missed(), list(&better)),
         (false, _) => {
@@ -299,11 +327,16 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
 /// How far the answer carries, in one sentence: where the goal holds, and where it breaks.
 pub(crate) fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
     let (holds, breaks): (Vec<_>, Vec<_>) = all.iter().partition(|(_, judged)| judged.meets());
-    let names = |those: &[&(Reach, Judged)]| list(&those.iter().map(|(r, _)| r.words.clone()).collect::<Vec<_>>());
+    let names =
+        |those: &[&(Reach, Judged)]| list(&those.iter().map(|(r, _)| r.words.clone()).collect::<Vec<_>>());
     match (holds.is_empty(), breaks.is_empty()) {
         (_, true) => format!("{goal} holds with {}", names(&holds)),
         (_, false) => {
-            let first = if holds.is_empty() { String::new() } else { format!("{goal} holds with {}, and ", names(&holds)) };
+            let first = if holds.is_empty() {
+                String::new()
+            } else {
+                format!("{goal} holds with {}, and ", names(&holds))
+            };
             let each = breaks.iter().map(|(reach, judged)| format!("{} ({})", reach.words, judged.missed()));
             format!("{first}breaks with {}", list(&each.collect::<Vec<_>>()))
         }

@@ -86,7 +86,8 @@ impl Load {
     /// # Errors
     /// Says what is not there.
     pub fn read(text: &str, name: &str) -> Result<Load, String> {
-        let file: toml::Table = toml::from_str(text).map_err(|error| format!("{name}: {}", error.message()))?;
+        let file: toml::Table =
+            toml::from_str(text).map_err(|error| format!("{name}: {}", error.message()))?;
         let Some(toml::Value::Array(flows)) = file.get("flows") else {
             return Err(format!("{name}: has no [[flows]], which a load consists of"));
         };
@@ -182,7 +183,8 @@ const GROWS: BitRate = BitRate::from_bps(10_000_000_000);
 
 /// What follows from a dumbbell in a load follows from a host's share of this link.
 fn replace(group: &mut toml::Table, on: &Carrier) {
-    let share = |rate: BitRate| BitRate::from_bps(rate.min(GROWS).bps() / u64::from(on.hosts.max(1))).to_string();
+    let share =
+        |rate: BitRate| BitRate::from_bps(rate.min(GROWS).bps() / u64::from(on.hosts.max(1))).to_string();
     let words = [
         ("dumbbell.reverse.rate", share(on.up)),
         ("dumbbell.rate", share(on.down)),

@@ -123,7 +123,8 @@ impl Column {
 
     /// Whether a condition of this kind asks for the column.
     pub fn answers(&self, kind: Kind) -> bool {
-        self.kind == kind || (kind == Kind::Goodput && matches!(self.kind, Kind::GoodputDown | Kind::GoodputUp))
+        self.kind == kind
+            || (kind == Kind::Goodput && matches!(self.kind, Kind::GoodputDown | Kind::GoodputUp))
     }
 }
 
@@ -132,10 +133,11 @@ impl Column {
 /// # Errors
 /// Names the part of the goal that the load cannot answer.
 pub fn columns(load: &Load, goal: &Goal, down: BitRate, up: BitRate) -> Result<Vec<Column>, String> {
-    let pages = match goal.0.iter().map(|condition| condition.kind).find(|kind| kind.metric().starts_with("page")) {
-        Some(kind) => kind,
-        None => Kind::PageP95,
-    };
+    let pages =
+        match goal.0.iter().map(|condition| condition.kind).find(|kind| kind.metric().starts_with("page")) {
+            Some(kind) => kind,
+            None => Kind::PageP95,
+        };
     let mut all = Vec::new();
     let mut add = |kind: Kind, title: &str, group: Option<&str>, is_up: bool| {
         let metric = match group {

@@ -144,7 +144,9 @@ impl Way {
     /// The shaper of a shape with the usual margin.
     pub(crate) fn usual(&self, shape: Shape) -> LinkLayer {
         match shape {
-            Shape::AtLeast => LinkLayer { rate: rate(self.rate.least.bps() as f64 * self.share()), ..self.shaped },
+            Shape::AtLeast => {
+                LinkLayer { rate: rate(self.rate.least.bps() as f64 * self.share()), ..self.shaped }
+            }
             Shape::None | Shape::AtLink => self.link,
             _ => self.shaped,
         }
@@ -190,7 +192,8 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     let mut plan = Plan { down, up, rows: Vec::new(), columns, notes, size };
     let bed = Bed::of(request, &plan, size.seeds);
     let all = std::iter::once(reference()).chain(candidates);
-    plan.rows = all.map(|candidate| Row::of(&candidate.name.clone(), candidate, &bed)).collect::<Result<_, _>>()?;
+    plan.rows =
+        all.map(|candidate| Row::of(&candidate.name.clone(), candidate, &bed)).collect::<Result<_, _>>()?;
     Ok(plan)
 }
 
@@ -207,7 +210,10 @@ fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String
     let (d, u) = if d <= u { (slow, fast) } else { (fast, slow) };
     down.shaped.rate = rate(d as f64);
     up.shaped.rate = rate(u as f64);
-    let lost = |way: &Way| 1.0 - way.shaped.of_packets(Bytes::new(1500)).bps() as f64 / way.link.of_packets(Bytes::new(1500)).bps() as f64;
+    let lost = |way: &Way| {
+        1.0 - way.shaped.of_packets(Bytes::new(1500)).bps() as f64
+            / way.link.of_packets(Bytes::new(1500)).bps() as f64
+    };
     notes.push(format!(
         "the router shapes {most} in both directions together, so the shapers are at {} down and {} up, which gives up {} and \
          {} of the link; \"today\" shows the link without a shaper",

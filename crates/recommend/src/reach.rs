@@ -102,7 +102,8 @@ impl Reach {
     pub fn judge(request: &Request, all: Vec<Reach>, results: &Results) -> (Vec<(Reach, Judged)>, String) {
         let of = |(point, reach): (usize, Reach)| {
             let cells = figures((results, point), None, &reach.columns);
-            let judged = Judged::alone(reach.row.candidate.name.clone(), &request.goal, &reach.columns, cells);
+            let judged =
+                Judged::alone(reach.row.candidate.name.clone(), &request.goal, &reach.columns, cells);
             (reach, judged)
         };
         let judged: Vec<(Reach, Judged)> = all.into_iter().enumerate().map(of).collect();

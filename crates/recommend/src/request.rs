@@ -110,9 +110,12 @@ impl Request {
             return Err(format!("hosts = {}: must be a number from 1 to 250", self.hosts));
         }
         if self.can.is_empty() {
-            return Err("can: the router has no algorithm; name those that it has, such as cake,fq_codel".into());
+            return Err(
+                "can: the router has no algorithm; name those that it has, such as cake,fq_codel".into()
+            );
         }
-        let apart = self.down.least.bps().max(self.up.least.bps()) / self.down.least.bps().min(self.up.least.bps());
+        let apart =
+            self.down.least.bps().max(self.up.least.bps()) / self.down.least.bps().min(self.up.least.bps());
         if apart > 1000 {
             return Err(format!(
                 "down = {}, up = {}: one is {apart} times the other; acknowledgments alone fill the slower direction beyond \

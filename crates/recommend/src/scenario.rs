@@ -61,7 +61,10 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     let fastest = bed.down.rate.most.max(bed.up.rate.most);
     let lan = fastest.bps().saturating_mul(4).clamp(1_000_000_000, 500_000_000_000);
     let lan = BitRate::from_bps(lan.div_ceil(1_000_000) * 1_000_000);
-    let title = format!("{} on {} {} down, {} up{}", candidate.name, technology.title, bed.down.rate, bed.up.rate, bed.but);
+    let title = format!(
+        "{} on {} {} down, {} up{}",
+        candidate.name, technology.title, bed.down.rate, bed.up.rate, bed.but
+    );
     let mut out = format!(
         "# {title}, as `quell recommend` wrote it.\n#\n# The hosts (home), their router, and the network (net) beyond the \
          modem. Of each link, forward is up.\n\nschema = 1\ntitle = {}\ndialect = \"linux\" # hosts as deployed: CUBIC, SACK, \
@@ -78,7 +81,9 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
         let rate = as_frames(way.shaper(candidate));
         format!("{} packets", candidate.packets(rate, bed.rtt.most.max(Duration::from_millis(100))))
     };
-    out.push_str("\n# The router, which shapes or does not.\n[[graph.links]]\nfrom = \"home\"\nto = \"router\"\n");
+    out.push_str(
+        "\n# The router, which shapes or does not.\n[[graph.links]]\nfrom = \"home\"\nto = \"router\"\n",
+    );
     out.push_str(&format!("delay = \"{near}\"\n"));
     let of_router = |way: &Way| match candidate.shape {
         Shape::None | Shape::AtLink => Vec::new(),
@@ -105,7 +110,10 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
                 down_keys.push("changes = []".to_string());
             }
             up_keys.extend([format!("buffer = \"{}\"", queue(&bed.up)), "ecn = true".to_string()]);
-            down_keys.extend([format!("buffer = \"{}\"", queue(&bed.down)), format!("aqm = {}", inline(&table(&down)?))]);
+            down_keys.extend([
+                format!("buffer = \"{}\"", queue(&bed.down)),
+                format!("aqm = {}", inline(&table(&down)?)),
+            ]);
             out.push_str(&lines(&up_keys));
             out.push_str("\n# What comes in, as an ifb device has it.\n[graph.links.reverse]\n");
             out.push_str(&lines(&down_keys));
@@ -118,7 +126,8 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     let is_plain = bed.request.varies() || technology.instead.is_some();
     let of_modem = |way: &Way| {
         let mut keys = Vec::new();
-        let link = LinkLayer { rate: crate::course::rate(way.link.rate.bps() as f64 * bed.factor), ..way.link };
+        let link =
+            LinkLayer { rate: crate::course::rate(way.link.rate.bps() as f64 * bed.factor), ..way.link };
         if is_plain {
             keys.push(format!("rate = \"{}\"", as_frames(link)));
             keys.extend(way.course.as_ref().map(|course| changes(course, way, bed.factor, bed.duration)));
@@ -202,7 +211,11 @@ pub fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
 
 /// The shaper of a link layer, on one line.
 fn shaper(layer: LinkLayer, burst: Bytes) -> String {
-    let mut keys = vec![format!("rate = \"{}\"", layer.rate), format!("burst = \"{burst}\""), "layer = \"ethernet\"".into()];
+    let mut keys = vec![
+        format!("rate = \"{}\"", layer.rate),
+        format!("burst = \"{burst}\""),
+        "layer = \"ethernet\"".into(),
+    ];
     keys.push(format!("overhead = \"{}\"", layer.overhead));
     if layer.smallest.get() > 0 {
         keys.push(format!("mpu = \"{}\"", layer.smallest));
@@ -239,7 +252,9 @@ pub(crate) fn table(config: &AqmConfig) -> Result<toml::Table, String> {
     let default = default.transpose().map_err(wrong)?.unwrap_or_default();
     let mut all = toml::Table::new();
     all.insert("algorithm".to_string(), config.name().into());
-    all.extend(written.into_iter().filter(|(key, value)| key != "algorithm" && default.get(key) != Some(value)));
+    all.extend(
+        written.into_iter().filter(|(key, value)| key != "algorithm" && default.get(key) != Some(value)),
+    );
     Ok(all)
 }
 

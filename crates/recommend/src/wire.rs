@@ -38,7 +38,8 @@ pub fn wire(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Wir
     }
     let rate = |way: &Way| as_frames(way.shaper(candidate));
     let shapes = !matches!(candidate.shape, Shape::None | Shape::AtLink);
-    let buffer = |way: &Way| if shapes { candidate.queue(way).to_string() } else { format!("{} packets", way.modem) };
+    let buffer =
+        |way: &Way| if shapes { candidate.queue(way).to_string() } else { format!("{} packets", way.modem) };
     let config = |way: &Way| match of_direction(candidate, way) {
         // The wire itself has the rate.
         AqmConfig::Cake(params) => AqmConfig::Cake(CakeParams {
@@ -81,7 +82,9 @@ pub fn wire(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Wir
     let at = |column: &Column| {
         let sent = request.load.uses_of_wire().any(|group| column.metric.contains(&format!("[{group}]")));
         let link = if column.is_up() { "reverse" } else { "bottleneck" };
-        (sent || !column.metric.contains('[')).then(|| Column { link, ..column.clone() })
+        // Hosts on a wire do not report one-way delays, but the queue does.
+        let metric = column.metric.replace("delay_variation_p99_s", "queue_delay_p99_s");
+        (sent || !column.metric.contains('[')).then(|| Column { link, metric, ..column.clone() })
     };
     let columns: Vec<Column> = plan.columns.iter().filter_map(at).collect();
     let candidate = Candidate { name: "wire".to_string(), ..candidate.clone() };

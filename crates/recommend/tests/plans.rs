@@ -32,13 +32,18 @@ fn names(plan: &Plan) -> Vec<&str> {
 fn links_of_all_kinds_have_scenarios() {
     for technology in TECHNOLOGIES {
         let name = technology.name;
-        let plan = plan(&request(name, "50Mbit/s", "10Mbit/s", "10ms..60ms")).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let plan = plan(&request(name, "50Mbit/s", "10Mbit/s", "10ms..60ms"))
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(plan.rows.len(), 4, "{name}");
         assert_eq!(plan.rows[0].candidate.shape, Shape::None, "{name}");
         for row in &plan.rows {
             let links = row.study.points[0].links();
             for column in &plan.columns {
-                assert!(links.iter().any(|link| link == column.link), "{name}: {} not in {links:?}", column.link);
+                assert!(
+                    links.iter().any(|link| link == column.link),
+                    "{name}: {} not in {links:?}",
+                    column.link
+                );
             }
             let [.., point] = &row.study.points[..] else { panic!() };
             assert_eq!(point.scenario.aqm.len(), 1);
@@ -60,7 +65,8 @@ fn a_varying_link_is_tried_at_three_rates() {
 #[test]
 fn candidates_are_those_that_the_router_has() {
     let of = |can: &[&'static str]| {
-        let request = Request { can: can.to_vec(), ..request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms") };
+        let request =
+            Request { can: can.to_vec(), ..request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms") };
         plan(&request).map(|plan| names(&plan).join(" "))
     };
     assert_eq!(of(&["pie"]).unwrap(), "today pie");
@@ -74,7 +80,9 @@ fn links_that_cannot_be_are_refused_with_the_rule() {
     let why = |r: Request| plan(&r).unwrap_err();
     let base = || request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms");
     assert!(why(Request { hosts: 0, ..base() }).contains("hosts = 0"));
-    assert!(why(request("docsis", "95Mbit/s", "1kbit/s", "10ms")).contains("up = 1 kbit/s: must lie between"));
+    assert!(
+        why(request("docsis", "95Mbit/s", "1kbit/s", "10ms")).contains("up = 1 kbit/s: must lie between")
+    );
     assert!(why(request("docsis", "95Mbit/s", "18Mbit/s", "10s")).contains("rtt = 10 s"));
     assert!(why(request("port", "100Gbit/s", "10Mbit/s", "10ms")).contains("1000 times"));
     let goal: Goal = "page P95 < 2 s".parse().unwrap();
@@ -104,11 +112,13 @@ fn figures_are_those_of_each_scenario_by_itself() {
     let found: Vec<_> = (0..plan.rows.len()).map(|i| (&joined, i)).collect();
     let answer = judge(&request, &plan, &found);
     for (row, name) in plan.rows.iter().zip(names(&plan)) {
-        let study = quell_scenario::Study::parse(&row.text, "alone", &quell_scenario::Plugins::new()).unwrap();
+        let study =
+            quell_scenario::Study::parse(&row.text, "alone", &quell_scenario::Plugins::new()).unwrap();
         let alone = quell_lab::run(&study, &options).unwrap();
         let judged = answer.rows.iter().find(|judged| judged.name == name).unwrap();
         for (column, cell) in plan.columns.iter().zip(&judged.cells) {
-            let view = quell_metrics::View { link: Some(column.link.into()), ..quell_metrics::View::of_point(0) };
+            let view =
+                quell_metrics::View { link: Some(column.link.into()), ..quell_metrics::View::of_point(0) };
             let quantity: quell_metrics::Quantity = column.metric.parse().unwrap();
             let estimate = alone.estimate(&view, &alone.algorithms(0)[0], quantity);
             assert_eq!(cell.map(|cell| cell.estimate), estimate, "{name} {}", column.metric);
@@ -139,7 +149,11 @@ fn scenarios_count_what_packets_take_on_the_wire() {
         let modem = "shaper = { rate = \"10 Mbit/s\", burst = \"3044 B\", layer = \"ethernet\", overhead = \"30 B\", framing = \"ptm\" }";
         assert!(row.text.contains(modem), "{}", row.text);
     }
-    assert!(cake.text.contains("bandwidth = \"9.5 Mbit/s\"") && cake.text.contains("framing = \"ptm\""), "{}", cake.text);
+    assert!(
+        cake.text.contains("bandwidth = \"9.5 Mbit/s\"") && cake.text.contains("framing = \"ptm\""),
+        "{}",
+        cake.text
+    );
     let router = "shaper = { rate = \"9.5 Mbit/s\", burst = \"3108 B\", layer = \"ethernet\", overhead = \"30 B\", framing = \"ptm\" }";
     assert!(fq_codel.text.contains(router), "{}", fq_codel.text);
 }

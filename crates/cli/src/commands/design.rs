@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use quell_analysis::{Assessment, Bottleneck, Shorthand, shorthand};
 use quell_scenario::{Document, Plugins};
-use quell_theory::rules::design::{DESIGNED, Design, SET, Setting, Target, design as by_rule, setting, without_rule};
+use quell_theory::rules::design::{
+    DESIGNED, Design, SET, Setting, Target, design as by_rule, setting, without_rule,
+};
 use quell_theory::{Congestion, Signal};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
@@ -117,7 +119,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let settings: Vec<Setting> =
         by_document.iter().filter_map(|name| setting(name, args.rate, args.packet, args.rtt)).collect();
     if by_model.is_empty() {
-        let option = [(args.check, "--check"), (args.save.is_some(), "--save"), (args.svg.is_some(), "--svg")];
+        let option =
+            [(args.check, "--check"), (args.save.is_some(), "--save"), (args.svg.is_some(), "--svg")];
         if let Some((_, option)) = option.into_iter().find(|(given, _)| *given) {
             return Err(bad_input!(
                 "{option}: {} follow from documents and not from a model, so there is nothing to check or to draw; quell \
@@ -188,7 +191,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 warnings: &d.warnings,
                 assessment,
             });
-            json::print(&json!({ "designs": designs.collect::<Vec<_>>(), "settings": settings_output(&settings) }))?;
+            json::print(
+                &json!({ "designs": designs.collect::<Vec<_>>(), "settings": settings_output(&settings) }),
+            )?;
         }
         Format::Table => {
             let mut text = String::new();

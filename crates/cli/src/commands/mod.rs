@@ -62,7 +62,8 @@ use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
     absent as bundle, absent as characterize, absent as completions, absent as conformance, absent as export,
-    absent as import, absent as lab, absent as man, absent as measure, absent as recommend, absent as reproduce,
+    absent as import, absent as lab, absent as man, absent as measure, absent as recommend,
+    absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use quell_lab::{Results, Series, View};
-use quell_recommend::{Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins, plan, reach};
+use quell_recommend::{
+    Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins,
+    plan, reach,
+};
 use quell_router::{Can, technology};
 use quell_scenario::Study;
 use quell_units::{BitRate, Duration};
@@ -108,7 +111,8 @@ struct ColumnOutput<'a> {
 
 /// Finds an answer for a link, and prints it with what to type.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
-    let can = Can::parse(&args.can).map_err(|why| bad_input!("--can {}: {why}", quell_units::text::cut(&args.can)))?;
+    let can = Can::parse(&args.can)
+        .map_err(|why| bad_input!("--can {}: {why}", quell_units::text::cut(&args.can)))?;
     let request = request(args, &can)?;
     let mut plan = plan(&request).map_err(Failure::BadInput)?;
     #[cfg(target_os = "linux")]
@@ -122,12 +126,17 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
         if !args.overwrite {
             if let Some(file) = files(dir, &plan.rows).into_keys().find(|file| file.exists()) {
-                return Err(bad_input!("{} exists; use --overwrite, or --save to another folder", quell_files::name(&file)));
+                return Err(bad_input!(
+                    "{} exists; use --overwrite, or --save to another folder",
+                    quell_files::name(&file)
+                ));
             }
         }
     }
-    let cache = CacheUse { dir: args.cache.clone(), no_cache: args.no_cache, fresh: args.fresh, verify: None };
-    let watch = Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
+    let cache =
+        CacheUse { dir: args.cache.clone(), no_cache: args.no_cache, fresh: args.fresh, verify: None };
+    let watch =
+        Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
     let found = simulated(&watch, &plan.rows, 0, &line)?;
     let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&found, i)).collect();
     let mut answer = judge(&request, &plan, &points);
@@ -140,7 +149,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         plan.rows.extend(lower);
         answer = judge(&request, &plan, &points);
     }
-    let best = plan.rows.iter().find(|row| answer.rows.first().is_some_and(|best| best.name == row.candidate.name));
+    let best =
+        plan.rows.iter().find(|row| answer.rows.first().is_some_and(|best| best.name == row.candidate.name));
     let best = best.ok_or_else(|| Failure::Failed("nothing was found".to_string()))?;
     let beyond = reach(&request, &plan, &best.candidate).map_err(Failure::BadInput)?;
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
@@ -149,7 +159,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let (beyond, carries) = Reach::judge(&request, beyond, &carried);
     let mut advice = advice::of(&request, &plan, &best.candidate, &can);
     advice.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
-    let verified = if args.verify { verified(&request, &plan, &best.candidate, &watch, args.quiet, &line)? } else { Vec::new() };
+    let verified = if args.verify {
+        verified(&request, &plan, &best.candidate, &watch, args.quiet, &line)?
+    } else {
+        Vec::new()
+    };
     let output = json!({
         "schema": 1,
         "goal": request.goal.to_string(),
@@ -172,7 +186,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     if let Some(dir) = &args.save {
         let mut kept = files(dir, &plan.rows);
         kept.extend(files(dir, &rows));
-        let text = serde_json::to_string_pretty(&output).map_err(|e| Failure::cannot("write the answer", e))?;
+        let text =
+            serde_json::to_string_pretty(&output).map_err(|e| Failure::cannot("write the answer", e))?;
         kept.insert(dir.join("answer.json"), format!("{text}\n").into_bytes());
         folder::write_all(&kept, dir)?;
         for (place, results) in places.into_iter().zip([Some(&found), tried.as_ref(), Some(&carried)]) {
@@ -201,7 +216,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 
 /// The request of a command line.
 fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
-    let technology = technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
+    let technology =
+        technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
     let is_port = technology.name == "port";
     let load = match &args.load {
         None => Load::named(if is_port { "rrul" } else { "home" }),
@@ -213,13 +229,21 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
                     Load::named(name)
                 } else {
                     let limit = quell_files::Limit::of_text("a load");
-                    let text = quell_files::read_text(&path, limit).map_err(|e| bad_input!("--load {name}: {e}"))?;
+                    let text =
+                        quell_files::read_text(&path, limit).map_err(|e| bad_input!("--load {name}: {e}"))?;
                     Load::read(&text, &folder::name(&[path]))
                 }
             }
         },
     };
-    let link = given::link(args.down, args.up, args.rtt, technology, (args.capture.as_deref(), args.trace.as_deref()), args.quiet)?;
+    let link = given::link(
+        args.down,
+        args.up,
+        args.rtt,
+        technology,
+        (args.capture.as_deref(), args.trace.as_deref()),
+        args.quiet,
+    )?;
     let varies = link.down.moves() || link.up.moves() || link.trace.is_some();
     let usual = match (is_port, varies, link.rtt.most > Duration::from_millis(300)) {
         (true, ..) => "call P99 < 500 us and goodput > 80%",
@@ -279,11 +303,19 @@ fn verified(
         simulated: value(&simulated, column),
         measured: value(&measured.results, column),
     };
-    Ok(wire.columns.iter().map(of).collect())
+    // A wire measures one direction.
+    Ok(wire.columns.iter().map(of).filter(|row| row.measured.is_some()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn verified(_: &Request, _: &Plan, _: &Candidate, _: &Watch, _: bool, _: &[String]) -> Result<Vec<Verified>, Failure> {
+fn verified(
+    _: &Request,
+    _: &Plan,
+    _: &Candidate,
+    _: &Watch,
+    _: bool,
+    _: &[String],
+) -> Result<Vec<Verified>, Failure> {
     Err(bad_input!("--verify needs Linux; leave it out"))
 }
 
@@ -295,7 +327,7 @@ fn verified_table(all: &[Verified]) -> String {
     let rows: Vec<Vec<String>> =
         all.iter().map(|row| vec![row.title.clone(), or(&row.simulated), or(&row.measured)]).collect();
     format!(
-        "\nReal packets through the router's queue as one bottleneck, 20 s, one run:\n\n{}",
+        "\nReal packets through the router's queue as one bottleneck, 20 s, one run; of calls, the wait in that queue:\n\n{}",
         table::text(&["", "simulated", "measured"], &rows)
     )
 }
@@ -307,7 +339,8 @@ fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<R
     let results = watch.run(&study, (i, 3), line.to_vec())?;
     match results.run.partial {
         true => Err(Failure::Interrupted(
-            "finished replications are in the cache, unless it is off: run the same command to continue".to_string(),
+            "finished replications are in the cache, unless it is off: run the same command to continue"
+                .to_string(),
         )),
         false => Ok(results),
     }
@@ -325,7 +358,8 @@ fn head(request: &Request, plan: &Plan) -> String {
         "{}: {} down, {} up, round trips of {}\n",
         request.technology.title, plan.down.rate, plan.up.rate, request.rtt
     );
-    let hosts = if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
+    let hosts =
+        if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
     words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
     words.push_str(&format!("down: {}\nup: {}\n", plan.down.words, plan.up.words));
     format!("{}\n", terminal::prose(&words))
@@ -343,7 +377,9 @@ fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
 fn rows_table(columns: &[Column], rows: &[Judged]) -> String {
     let names = table::Column::names("", rows.iter().map(|row| &row.name));
     let mut all: Vec<table::Column> = Vec::new();
-    let meets = rows.iter().map(|row| if row.meets() { ("yes".into(), Tint::Good) } else { ("no".into(), Tint::Bad) });
+    let meets = rows
+        .iter()
+        .map(|row| if row.meets() { ("yes".into(), Tint::Good) } else { ("no".into(), Tint::Bad) });
     all.push(table::Column::new("goal", "", meets));
     for (i, column) in columns.iter().enumerate() {
         let cells = rows.iter().map(|row| (cell(column, row.cells[i].as_ref()), Tint::Plain));

@@ -16,6 +16,7 @@ mod lab;
 mod measure;
 mod options;
 mod presets;
+mod recommend;
 mod reproduce;
 mod scale;
 mod shells;

@@ -67,11 +67,15 @@ pub fn setting(name: &str, rate: BitRate, mtu: Bytes, rtt: Duration) -> Option<S
     let beta = 1.25 / scale;
     let burst = rounded(Duration::from_millis(150).mul_f64(scale));
     let of_pie = |reasons: &mut Vec<String>| {
-        reasons.push(format!("target = {held}: {}", match held == floor {
-            true => "one and a half packets' time at this rate",
-            false if scale < 1.0 => "15% of the interval, as the 15 ms of RFC 8033 section 4.2 are of 100 ms",
-            false => "RFC 8033 section 4.2",
-        }));
+        reasons.push(format!(
+            "target = {held}: {}",
+            match held == floor {
+                true => "one and a half packets' time at this rate",
+                false if scale < 1.0 =>
+                    "15% of the interval, as the 15 ms of RFC 8033 section 4.2 are of 100 ms",
+                false => "RFC 8033 section 4.2",
+            }
+        ));
         if scale != 1.0 {
             reasons.push(format!(
                 "alpha and beta for round trips of up to {usual} instead of 100 ms: alpha falls with their square, beta \
@@ -145,7 +149,8 @@ pub fn setting(name: &str, rate: BitRate, mtu: Bytes, rtt: Duration) -> Option<S
         }
         "cake" => {
             reasons.push(why.replacen("interval", "rtt", 1));
-            reasons.push("target, quantum and memory follow from rtt and bandwidth in CAKE itself".to_string());
+            reasons
+                .push("target, quantum and memory follow from rtt and bandwidth in CAKE itself".to_string());
             AqmConfig::Cake(CakeParams { rtt: usual, ..Default::default() })
         }
         "dualpi2" => {
@@ -177,9 +182,10 @@ fn interval(rtt: Duration) -> (Duration, String) {
             let interval = rounded(rtt);
             (interval, format!("interval = {interval}: the longest usual round trip (RFC 8289 section 4.2)"))
         }
-        rtt if rtt >= NEAREST => {
-            (USUAL, "interval = 100 ms: right for round trips of 10 to 300 ms (RFC 8289 section 4.2)".to_string())
-        }
+        rtt if rtt >= NEAREST => (
+            USUAL,
+            "interval = 100 ms: right for round trips of 10 to 300 ms (RFC 8289 section 4.2)".to_string(),
+        ),
         rtt => {
             let interval = rounded(rtt.max(SHORTEST));
             let least = if interval == SHORTEST { ", at least 1 ms" } else { "" };
@@ -263,7 +269,8 @@ mod tests {
     #[test]
     fn every_setting_is_accepted_on_its_link() {
         for name in SET {
-            for (mbps, us) in [(0.1, 50_000), (1.0, 300), (95.0, 80_000), (1000.0, 600_000), (10_000.0, 100)] {
+            for (mbps, us) in [(0.1, 50_000), (1.0, 300), (95.0, 80_000), (1000.0, 600_000), (10_000.0, 100)]
+            {
                 let rate = BitRate::from_bps((mbps * 1e6) as u64);
                 let found = setting(name, rate, FRAME, Duration::from_micros(us)).unwrap();
                 assert_eq!(found.config.name(), *name);
