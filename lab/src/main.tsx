@@ -63,7 +63,7 @@ const LEFT: readonly (readonly [Left, string])[] = [
   ["form", "Settings"],
   ["toml", "Text"],
   ["learn", "Experiments"],
-  ["recommend", "Recommend"],
+  ["recommend", "Advice"],
 ];
 
 function Wide() {
@@ -78,7 +78,7 @@ function Wide() {
               ? [
                   ["form", "Settings and text"],
                   ["learn", "Experiments"],
-                  ["recommend", "Recommend"],
+                  ["recommend", "Advice"],
                 ]
               : LEFT
           }
