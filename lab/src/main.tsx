@@ -13,8 +13,8 @@ import { SeePanel } from "./see/index.tsx";
 import { FormPanel } from "./set/index.tsx";
 import { TextPanel } from "./set/text/index.tsx";
 import { broken, canRedo, canUndo, doc, follow, lastChecked, redo, undo } from "./state/document.ts";
-import { embedded, type Left, left, results, show, veryWide, wide } from "./state/layout.ts";
-import { Tabs } from "./ui/index.tsx";
+import { besideText, embedded, type Left, left, results, show, veryWide, wide } from "./state/layout.ts";
+import { Lazy, Tabs } from "./ui/index.tsx";
 import { listen, register } from "./ui/keys.ts";
 import { Notices } from "./ui/notices.tsx";
 import { Welcome } from "./welcome.tsx";
@@ -63,10 +63,11 @@ const LEFT: readonly (readonly [Left, string])[] = [
   ["form", "Settings"],
   ["toml", "Text"],
   ["learn", "Experiments"],
+  ["recommend", "Advice"],
 ];
 
 function Wide() {
-  const both = veryWide.value && left.value !== "learn";
+  const both = veryWide.value && besideText.value;
   return (
     <div class={both ? "columns three" : "columns"}>
       <aside class="side" aria-label="Scenario">
@@ -77,6 +78,7 @@ function Wide() {
               ? [
                   ["form", "Settings and text"],
                   ["learn", "Experiments"],
+                  ["recommend", "Advice"],
                 ]
               : LEFT
           }
@@ -133,12 +135,22 @@ function Narrow() {
   );
 }
 
+const loadRecommend = async () => (await import("./recommend/index.tsx")).RecommendPanel;
+
 const panelOf = (tab: string) => tab;
 
 function Panel({ of }: { of: Left }) {
   return (
     <div class="panel" id={of} role="tabpanel" aria-labelledby={`${of}-tab`}>
-      {of === "learn" ? <LearnPanel /> : of === "toml" ? <TextPanel /> : <FormPanel />}
+      {of === "learn" ? (
+        <LearnPanel />
+      ) : of === "recommend" ? (
+        <Lazy load={loadRecommend} props={{}} />
+      ) : of === "toml" ? (
+        <TextPanel />
+      ) : (
+        <FormPanel />
+      )}
     </div>
   );
 }
@@ -155,6 +167,7 @@ async function start(): Promise<void> {
     { part: "Page", keys: "2", says: "Show the settings", run: () => show("form") },
     { part: "Page", keys: "3", says: "Show the text", run: () => show("toml") },
     { part: "Page", keys: "4", says: "Show the experiments", run: () => show("learn") },
+    { part: "Page", keys: "5", says: "Find a queue for a link", run: () => show("recommend") },
   );
   const app = document.getElementById("app");
   if (app) {

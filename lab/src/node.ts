@@ -2,6 +2,7 @@
 
 export { command, commandWithText, shell } from "./keep/command.ts";
 export { areAlike, areSame, isPlace } from "./keep/place.ts";
+export { drive } from "./recommend/drive.ts";
 export * from "./set/range.ts";
 export * from "./set/schema.ts";
 export { tokens } from "./set/text/tokens.ts";

@@ -269,6 +269,45 @@ export type MapAxis = {
 };
 
 /**
+ * Asks for an answer for a link, in the words of `quell recommend`. It is asked again with what its runs have found until
+ * there is an answer.
+ */
+export type RecommendRequest = {
+  /**
+   * The rate down, such as "95 Mbit/s", or "5..60 Mbit/s" if it varies.
+   */
+  down: string,
+  /**
+   * The rate up.
+   */
+  up: string,
+  /**
+   * The round-trip times without queueing, such as "10..80 ms".
+   */
+  rtt: string,
+  /**
+   * What kind of link it is, by a name of `about`.
+   */
+  link: string,
+  /**
+   * What the router has: a name of `about`, or algorithms with commas between them.
+   */
+  can: string,
+  /**
+   * What is asked of the link, such as "call P99 < 20 ms"; default: what is usual for such a link.
+   */
+  goal?: string,
+  /**
+   * How many hosts share it: a number from 1 to 250.
+   */
+  hosts: string,
+  /**
+   * What was found: of each answer so far, of each of its runs, the replications as `run` packs them.
+   */
+  found?: Array<Array<Array<string>>>,
+};
+
+/**
  * Results that are kept.
  */
 export type Gathered = {
@@ -663,9 +702,97 @@ export type Map = {
 };
 
 /**
+ * Runs that tell which queue suits a link, or the answer.
+ */
+export type Recommended = {
+  /**
+   * What is run next; none once there is an answer.
+   */
+  runs: Array<RecommendedRun>,
+  /**
+   * The answer.
+   */
+  answer: RecommendedAnswer | null,
+};
+
+/**
+ * A scenario, each of whose seeds is to be run.
+ */
+export type RecommendedRun = {
+  /**
+   * The text of the scenario.
+   */
+  text: string,
+  /**
+   * The label of its algorithm.
+   */
+  algorithm: string,
+  /**
+   * Its seeds.
+   */
+  seeds: Array<Seed>,
+  /**
+   * Its simulated time.
+   */
+  duration_s: number,
+  /**
+   * About how many packets a replication sends.
+   */
+  estimated_packets: number,
+  /**
+   * About how much memory a replication needs, in bytes.
+   */
+  estimated_memory: number,
+};
+
+/**
+ * An answer for a link.
+ */
+export type RecommendedAnswer = {
+  /**
+   * What the command prints as JSON.
+   */
+  report: RecommendReport,
+  /**
+   * The candidates and what one has today, the best first.
+   */
+  rows: Array<RecommendedRow>,
+  /**
+   * The best where the link is not what was said.
+   */
+  reach: Array<RecommendedRow>,
+  /**
+   * Why the parameters of the best are what they are.
+   */
+  reasons: Array<string>,
+};
+
+/**
+ * A row of a table, as the command prints it.
+ */
+export type RecommendedRow = {
+  /**
+   * Its name.
+   */
+  name: string,
+  /**
+   * Whether the goal is met.
+   */
+  meets: boolean,
+  /**
+   * The figures with their intervals, in the order of the report's columns; null where nothing was measured.
+   */
+  cells: Array<string | null>,
+  /**
+   * The scenario's text.
+   */
+  text: string,
+};
+
+/**
  * A message.
  */
-export type Request = { "do": "about" } & AboutRequest | { "do": "check" } & CheckRequest | { "do": "tree" } & TreeRequest | { "do": "edit" } & EditRequest | { "do": "run" } & RunRequest | { "do": "preset" } & PresetRequest | { "do": "gather" } & GatherRequest | { "do": "open" } & OpenRequest | { "do": "forget" } & ForgetRequest | { "do": "table" } & TableRequest | { "do": "chart" } & ChartRequest | { "do": "report" } & ReportRequest | { "do": "theory" } & TheoryRequest | { "do": "map" } & MapRequest;
+export type Request = { "do": "about" } & AboutRequest | { "do": "check" } & CheckRequest | { "do": "tree" } & TreeRequest | { "do": "edit" } & EditRequest | { "do": "run" } & RunRequest | { "do": "preset" } & PresetRequest | { "do": "gather" } & GatherRequest | { "do": "open" } & OpenRequest | { "do": "forget" } & ForgetRequest | { "do": "table" } & TableRequest | { "do": "chart" } & ChartRequest | { "do": "report" } & ReportRequest | { "do": "theory" } & TheoryRequest | { "do": "map" } & MapRequest | { "do": "recommend" } & RecommendRequest;
 
 /**
  * Asks what there is.
@@ -941,6 +1068,14 @@ export type About = {
    * Named links.
    */
   links: Array<AboutPreset>,
+  /**
+   * Kinds of links that `recommend` knows.
+   */
+  technologies: Array<Named>,
+  /**
+   * Routers that it knows.
+   */
+  routers: Array<Named>,
 };
 
 /**
@@ -1700,6 +1835,44 @@ export type Assessment = {
 export type ReachEdge = { at: number, factor: number, beyond: "stable" | "unstable" | { "no-equilibrium": string } };
 
 /**
+ * An answer for a link, as `quell recommend --format json` prints it.
+ */
+export type RecommendReport = {
+  schema: number,
+  goal: string,
+  link: { technology: string, down: RecommendWay, up: RecommendWay },
+  load: string,
+  hosts: number,
+  columns: { title: string, metric: string, link: string }[],
+  answer: { rows: RecommendJudged[], met: boolean, verdict: string },
+  reach: { change: string, found: RecommendJudged }[],
+  carries: string,
+  router: { parts: { place: string, text: string }[], notes: string[] },
+  notes: string[],
+};
+
+/**
+ * A direction of a link: its rate, that of its shaper, and why.
+ */
+export type RecommendWay = { rate: string, shaped: string, words: string };
+
+/**
+ * A candidate with its figures, in the order of the columns, and what became of the parts of the goal. `difference` is from
+ * what one has today, paired by seed.
+ */
+export type RecommendJudged = {
+  name: string,
+  cells: ({ estimate: RecommendEstimate, difference: RecommendEstimate | null } | null)[],
+  verdicts: { asked: string, found: string | null, holds: boolean, sure: boolean, ratio: number | null }[],
+  why: string,
+};
+
+/**
+ * A mean over seeds with half the width of its interval.
+ */
+export type RecommendEstimate = { mean: number, half_width: number | null, n: number };
+
+/**
  * How a queue moves in the long run.
  */
 export type QueueMotion = {
@@ -1734,4 +1907,5 @@ export type Answers = {
   report: Report;
   theory: Theory;
   map: Map;
+  recommend: Recommended;
 };

@@ -8,7 +8,6 @@
 mod failure;
 
 #[cfg(feature = "all")]
-mod advice;
 mod align;
 mod args;
 #[cfg(feature = "theory")]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use quell_names::{nearest, suggest};
+use quell_router::Technology;
 use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
 
@@ -37,6 +38,21 @@ pub enum Threshold {
 /// What can be asked, for errors.
 const FORMS: &str = "call P99 < 20 ms, page P95 < 2 s (also P50, P99, mean), goodput > 90%, goodput down > 80 Mbit/s, \
     goodput up > 80%, video rate > 5 Mbit/s, video stalls < 1%; several with \"and\" between them";
+
+impl Goal {
+    /// What is asked where nothing else is said.
+    pub fn usual(technology: &Technology, varies: bool, longest: Duration) -> Goal {
+        let call = |time| (Kind::Call, Threshold::Time(time));
+        let goodput = |share| (Kind::Goodput, Threshold::Share(share));
+        let asked = match (technology.name == "port", varies, longest > Duration::from_millis(300)) {
+            (true, ..) => vec![call(Duration::from_micros(500)), goodput(0.8)],
+            (_, true, _) => vec![call(Duration::from_millis(100)), goodput(0.5)],
+            (.., true) => vec![call(Duration::from_millis(50))],
+            _ => vec![call(Duration::from_millis(20))],
+        };
+        Goal(asked.into_iter().map(|(kind, threshold)| Condition { kind, threshold }).collect())
+    }
+}
 
 impl FromStr for Goal {
     type Err = String;

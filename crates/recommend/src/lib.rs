@@ -10,6 +10,7 @@
 // The same results on every platform: see clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod advice;
 mod candidate;
 mod course;
 mod goal;
@@ -18,12 +19,14 @@ mod load;
 mod measure;
 mod plan;
 mod reach;
+mod report;
 mod request;
 mod scenario;
 mod size;
 mod wire;
 mod words;
 
+pub use advice::{Advice, Text};
 pub use candidate::{Candidate, Shape};
 pub use course::Course;
 pub use goal::{Condition, Goal, Threshold};
@@ -32,6 +35,6 @@ pub use load::Load;
 pub use measure::{Column, Kind, columns};
 pub use plan::{Direction, Plan, Row, Way, plan};
 pub use reach::{Reach, margins, reach};
+pub use report::Report;
 pub use request::{Request, Span};
-pub use scenario::of_direction;
 pub use wire::{Wire, wire};

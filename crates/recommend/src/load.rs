@@ -1,6 +1,7 @@
 //! What hosts send and receive: groups of flows, down and up.
 
 use quell_presets::find_load;
+use quell_router::Technology;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration};
 
@@ -54,6 +55,14 @@ const UNHURRIED: Duration = Duration::from_secs(20);
 pub(crate) const FRAME: Bytes = Bytes::new(1514);
 
 impl Load {
+    /// The load of a link for which none is named.
+    ///
+    /// # Errors
+    /// As [`Load::named`].
+    pub fn usual(technology: &Technology) -> Result<Load, String> {
+        Load::named(if technology.name == "port" { "rrul" } else { "home" })
+    }
+
     /// The load called `name`; "home" is a household, half of whose downloads have BBR.
     ///
     /// # Errors

@@ -42,6 +42,13 @@ pub fn scale_of(figure: &Quantity, unit: &str, largest: f64) -> (Scale, String) 
     }
 }
 
+/// An estimate in the unit that fits it, with its interval: `12.3 ± 0.4 ms`.
+pub fn text(figure: &Quantity, estimate: &Estimate) -> String {
+    let (scale, unit) = scale_of(figure, "1", estimate.mean);
+    let rounded = round_within(estimate, scale, figure.range());
+    [rounded.mean.as_str(), &rounded.interval(), &unit].join(" ").replace("  ", " ").trim_end().to_string()
+}
+
 /// True for shares of a whole, which people read in percent.
 fn is_share(metric: Metric) -> bool {
     metric == Metric::Utilization || metric.name().ends_with("_rate") || metric.name().ends_with("_share")

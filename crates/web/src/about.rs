@@ -4,6 +4,8 @@ use quell_aqm::catalog::CATALOG;
 use quell_aqm::params::ParamDoc;
 use quell_metrics::{Better, Metric};
 use quell_presets::{Preset, links, loads};
+use quell_router::Platform;
+use quell_router::technology::TECHNOLOGIES;
 use quell_scenario::dialect::Dialect;
 use quell_tcp::catalog::{Parameter, SENDERS};
 use quell_view::chart::Diagram;
@@ -62,6 +64,10 @@ pub(crate) fn about() -> About {
             })
             .collect(),
         links: links().iter().map(|link| preset(&link.preset)).collect(),
+        technologies: TECHNOLOGIES.iter().map(|t| Named { name: t.name, doc: t.title }).collect(),
+        routers: Platform::all()
+            .map(|platform| Named { name: platform.name(), doc: platform.title() })
+            .collect(),
     }
 }
 

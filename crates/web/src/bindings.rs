@@ -152,6 +152,44 @@ export type Assessment = {
 export type ReachEdge = { at: number, factor: number, beyond: \"stable\" | \"unstable\" | { \"no-equilibrium\": string } };
 
 /**
+ * An answer for a link, as `quell recommend --format json` prints it.
+ */
+export type RecommendReport = {
+  schema: number,
+  goal: string,
+  link: { technology: string, down: RecommendWay, up: RecommendWay },
+  load: string,
+  hosts: number,
+  columns: { title: string, metric: string, link: string }[],
+  answer: { rows: RecommendJudged[], met: boolean, verdict: string },
+  reach: { change: string, found: RecommendJudged }[],
+  carries: string,
+  router: { parts: { place: string, text: string }[], notes: string[] },
+  notes: string[],
+};
+
+/**
+ * A direction of a link: its rate, that of its shaper, and why.
+ */
+export type RecommendWay = { rate: string, shaped: string, words: string };
+
+/**
+ * A candidate with its figures, in the order of the columns, and what became of the parts of the goal. `difference` is from
+ * what one has today, paired by seed.
+ */
+export type RecommendJudged = {
+  name: string,
+  cells: ({ estimate: RecommendEstimate, difference: RecommendEstimate | null } | null)[],
+  verdicts: { asked: string, found: string | null, holds: boolean, sure: boolean, ratio: number | null }[],
+  why: string,
+};
+
+/**
+ * A mean over seeds with half the width of its interval.
+ */
+export type RecommendEstimate = { mean: number, half_width: number | null, n: number };
+
+/**
  * How a queue moves in the long run.
  */
 export type QueueMotion = {
@@ -165,7 +203,7 @@ export type QueueMotion = {
 ";
 
 /// What each message is answered with.
-const ANSWERS: [(&str, &str); 14] = [
+const ANSWERS: [(&str, &str); 15] = [
     ("about", "About"),
     ("check", "Checked"),
     ("tree", "Tree"),
@@ -180,6 +218,7 @@ const ANSWERS: [(&str, &str); 14] = [
     ("report", "Report"),
     ("theory", "Theory"),
     ("map", "Map"),
+    ("recommend", "Recommended"),
 ];
 
 /// Declarations with their comments.
@@ -221,6 +260,7 @@ fn protocol() -> String {
         TheoryRequest,
         MapRequest,
         MapAxis,
+        RecommendRequest,
         Gathered,
         GatheredPoint,
         Done,
@@ -234,6 +274,10 @@ fn protocol() -> String {
         Theory,
         TheoryLoop,
         Map,
+        Recommended,
+        RecommendedRun,
+        RecommendedAnswer,
+        RecommendedRow,
         Request,
         AboutRequest,
         CheckRequest,
@@ -310,6 +354,31 @@ fn keys(value: &Value, into: &mut Vec<String>) {
     }
 }
 
+/// The answer for a link so slow that it takes little time.
+fn recommended(ask: &mut impl FnMut(Value) -> Value) -> Value {
+    let mut request = json!({ "do": "recommend", "down": "100 kbit/s", "up": "100 kbit/s", "rtt": "10..80 ms",
+        "link": "adsl", "can": "openwrt", "hosts": "1", "found": [] });
+    loop {
+        let next = ask(request.clone());
+        let runs = next["runs"].as_array().unwrap_or_else(|| panic!("{next}"));
+        if runs.is_empty() {
+            return next["answer"].clone();
+        }
+        let found: Vec<Vec<Value>> = runs
+            .iter()
+            .map(|run| {
+                let one = |seed: &Value| {
+                    let run = json!({ "do": "run", "source": { "text": run["text"] }, "algorithm": run["algorithm"],
+                        "seed": seed, "step_s": run["duration_s"], "shown": false, "packed": true, "memory": 1e12 });
+                    ask(run)["packed"].clone()
+                };
+                run["seeds"].as_array().unwrap().iter().map(one).collect()
+            })
+            .collect();
+        request["found"].as_array_mut().unwrap().push(json!(found));
+    }
+}
+
 #[test]
 fn the_types_of_others_have_the_keys_of_answers() {
     let text = "schema = 1\nduration = \"8 s\"\nwarmup = \"2 s\"\naqm = [{ algorithm = \"pi\" }]\n\
@@ -319,6 +388,7 @@ fn the_types_of_others_have_the_keys_of_answers() {
     let mut lab = crate::Lab::default();
     let mut ask = |request: Value| -> Value {
         let answer: Value = serde_json::from_str(&lab.answer(&request.to_string())).unwrap();
+        assert!(answer["error"].is_null(), "{answer}");
         answer["ok"].clone()
     };
     let run = json!({ "do": "run", "source": source, "algorithm": "pi", "seed": 1, "packed": true });
@@ -328,6 +398,7 @@ fn the_types_of_others_have_the_keys_of_answers() {
     let chart = ask(json!({ "do": "chart", "id": id, "diagram": "queue" }));
     let theory = ask(json!({ "do": "theory", "source": source, "fluid": true, "id": id }));
     let mut found = Vec::new();
+    keys(&recommended(&mut ask)["report"], &mut found);
     keys(&chart["chart"], &mut found);
     keys(&theory["assessments"], &mut found);
     for rows in ["metrics", "series", "flows", "internal_means"] {
@@ -339,7 +410,7 @@ fn the_types_of_others_have_the_keys_of_answers() {
         assert!(row.is_object(), "{rows}: {run}");
         keys(&row, &mut found);
     }
-    for key in ["half_width", "motion", "crossovers_rad_per_s", "factor", "agrees", "statement"] {
+    for key in ["verdicts", "half_width", "motion", "crossovers_rad_per_s", "factor", "agrees", "statement"] {
         assert!(found.iter().any(|k| k == key), "{key}: {theory}");
     }
     for key in found {

@@ -107,7 +107,7 @@ impl Kept {
 }
 
 /// Packed replications.
-fn read(packed: &[String]) -> Result<Vec<Replication>, Fault> {
+pub(crate) fn read(packed: &[String]) -> Result<Vec<Replication>, Fault> {
     let mut all = Vec::new();
     for text in packed {
         let bytes = decode(text).map_err(|why| Fault::request(format!("a packed replication {why}")))?;

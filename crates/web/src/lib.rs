@@ -26,6 +26,7 @@ mod check;
 mod fault;
 mod kept;
 mod protocol;
+mod recommend;
 mod results;
 mod run;
 mod source;
@@ -101,6 +102,7 @@ impl Lab {
                 let packets = ask.id.map(|id| self.kept.of(id)).transpose()?;
                 json(&theory::theory(&*self.studies.of(&ask.source)?, &ask, packets)?)
             }
+            Request::Recommend(ask) => recommend::recommend(&ask),
             Request::Map(ask) => json(&theory::map(&*self.studies.of(&ask.source)?, &ask)?),
         }
     }
@@ -119,7 +121,7 @@ struct Refusal {
 }
 
 /// An answer, written at once: the largest are of a size with all that a page has.
-fn json(answer: &impl serde::Serialize) -> Result<String, Fault> {
+pub(crate) fn json(answer: &impl serde::Serialize) -> Result<String, Fault> {
     serde_json::to_string(&Answer { ok: answer })
         .map_err(|e| Fault::failed(format!("the answer cannot be written: {e}")))
 }

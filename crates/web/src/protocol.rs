@@ -39,6 +39,8 @@ pub enum Request {
     Theory(TheoryRequest),
     /// What it says over two quantities.
     Map(MapRequest),
+    /// Which queue to give a link, and what to type: the runs that tell, then the answer.
+    Recommend(RecommendRequest),
 }
 
 /// Asks what there is.
@@ -349,6 +351,32 @@ pub struct MapAxis {
     pub log: Option<bool>,
 }
 
+/// Asks for an answer for a link, in the words of `quell recommend`. It is asked again with what its runs have found until
+/// there is an answer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct RecommendRequest {
+    /// The rate down, such as "95 Mbit/s", or "5..60 Mbit/s" if it varies.
+    pub down: String,
+    /// The rate up.
+    pub up: String,
+    /// The round-trip times without queueing, such as "10..80 ms".
+    pub rtt: String,
+    /// What kind of link it is, by a name of `about`.
+    pub link: String,
+    /// What the router has: a name of `about`, or algorithms with commas between them.
+    pub can: String,
+    /// What is asked of the link, such as "call P99 < 20 ms"; default: what is usual for such a link.
+    pub goal: Option<String>,
+    /// How many hosts share it: a number from 1 to 250.
+    pub hosts: String,
+    /// What was found: of each answer so far, of each of its runs, the replications as `run` packs them.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<Vec<Vec<Vec<String>>>>", optional))]
+    pub found: Vec<Vec<Vec<String>>>,
+}
+
 /// A seed: a number, or its digits where a number of JavaScript has fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(type = "number | string"))]
@@ -403,6 +431,10 @@ pub struct About {
     pub loads: Vec<AboutLoad>,
     /// Named links.
     pub links: Vec<AboutPreset>,
+    /// Kinds of links that `recommend` knows.
+    pub technologies: Vec<Named>,
+    /// Routers that it knows.
+    pub routers: Vec<Named>,
 }
 
 /// A name and what it means.
@@ -1039,4 +1071,61 @@ pub struct Map {
     pub stable: Option<f64>,
     /// Why points have no value, with their number, most frequent first.
     pub missing: Vec<(String, usize)>,
+}
+
+/// Runs that tell which queue suits a link, or the answer.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Recommended<'a> {
+    /// What is run next; none once there is an answer.
+    pub runs: Vec<RecommendedRun>,
+    /// The answer.
+    pub answer: Option<RecommendedAnswer<'a>>,
+}
+
+/// A scenario, each of whose seeds is to be run.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RecommendedRun {
+    /// The text of the scenario.
+    pub text: String,
+    /// The label of its algorithm.
+    pub algorithm: String,
+    /// Its seeds.
+    pub seeds: Vec<Seed>,
+    /// Its simulated time.
+    pub duration_s: f64,
+    /// About how many packets a replication sends.
+    pub estimated_packets: f64,
+    /// About how much memory a replication needs, in bytes.
+    pub estimated_memory: f64,
+}
+
+/// An answer for a link.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RecommendedAnswer<'a> {
+    /// What the command prints as JSON.
+    #[cfg_attr(test, ts(type = "RecommendReport"))]
+    pub report: quell_recommend::Report<'a>,
+    /// The candidates and what one has today, the best first.
+    pub rows: Vec<RecommendedRow>,
+    /// The best where the link is not what was said.
+    pub reach: Vec<RecommendedRow>,
+    /// Why the parameters of the best are what they are.
+    pub reasons: Vec<String>,
+}
+
+/// A row of a table, as the command prints it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RecommendedRow {
+    /// Its name.
+    pub name: String,
+    /// Whether the goal is met.
+    pub meets: bool,
+    /// The figures with their intervals, in the order of the report's columns; null where nothing was measured.
+    pub cells: Vec<Option<String>>,
+    /// The scenario's text.
+    pub text: String,
 }

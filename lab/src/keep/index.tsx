@@ -98,7 +98,7 @@ export function downloadScenario(): void {
 }
 
 /** A text to copy. */
-function Copied({ text, label }: { text: string; label: string }) {
+export function Copied({ text, label }: { text: string; label: string }) {
   const done = useSignal(false);
   const id = useId();
   return (

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { behind } from "../state/behind.ts";
 import { change, fault, lastChecked, SIDE_BY_SIDE, shown } from "../state/document.ts";
-import { embedded, left, wide } from "../state/layout.ts";
+import { besideText, embedded, wide } from "../state/layout.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
 import { count, duration, type Runs } from "../state/runner.ts";
 import { brief } from "../ui/fault.tsx";
@@ -38,7 +38,7 @@ export function Status() {
   const rest = now.asked - now.finished;
   const faults = now.each.filter((r) => r.fault);
   // The banner beside it has the words.
-  const bannered = wide.value && !embedded && left.value !== "learn";
+  const bannered = wide.value && !embedded && besideText.value;
   return (
     <div class="status">
       {fault.value && (

@@ -1,7 +1,7 @@
 // What is wrong with the scenario, above the form and the text.
 
 import { fault, unreadable } from "../state/document.ts";
-import { left, show, veryWide } from "../state/layout.ts";
+import { besideText, show, veryWide } from "../state/layout.ts";
 import { FaultWords } from "../ui/fault.tsx";
 import { Button } from "../ui/index.tsx";
 import { Mend, query } from "./fields.tsx";
@@ -12,7 +12,7 @@ export function Banner({ inText }: { inText?: boolean }) {
   const found = unreadable.value ?? fault.value;
   if (!found) return null;
   // Beside the form its banner is enough.
-  if (inText && veryWide.value && left.value !== "learn") return null;
+  if (inText && veryWide.value && besideText.value) return null;
   // As the form calls it.
   const named =
     found.field &&

@@ -1,9 +1,9 @@
 // Which panels are seen: of this window, not of the document.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 /** The panels beside the results; `both` is the form and the text, where there is room. */
-export type Left = "form" | "toml" | "both" | "learn";
+export type Left = "form" | "toml" | "both" | "learn" | "recommend";
 
 const has = (query: string) => {
   const list = typeof matchMedia === "function" ? matchMedia(query) : null;
@@ -25,6 +25,8 @@ export const still = has("(prefers-reduced-motion: reduce)");
 
 /** The panel at the left. */
 export const left = signal<Left>("form");
+/** Whether the panel is of the scenario, so that the form and the text are both seen where there is room. */
+export const besideText = computed(() => left.value !== "learn" && left.value !== "recommend");
 /** Where there is room for one panel: whether it is the results. */
 export const results = signal(true);
 /** Only the results, for a frame in another page. */

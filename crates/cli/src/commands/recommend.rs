@@ -5,16 +5,14 @@ use std::path::PathBuf;
 
 use quell_lab::{Results, Series, View};
 use quell_recommend::{
-    Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Request, Row, Span, judge, margins,
-    plan, reach,
+    Advice, Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span,
+    judge, margins, plan, reach,
 };
 use quell_router::{Can, technology};
 use quell_scenario::Study;
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
-use serde_json::json;
 
-use crate::advice::{self, Advice};
 use crate::args::{CacheDir, CacheUse, Format, FormatArgs, link_rate, whole};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
@@ -101,12 +99,13 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// A column, for JSON.
+/// All that was found.
 #[derive(Serialize)]
-struct ColumnOutput<'a> {
-    title: &'a str,
-    metric: &'a str,
-    link: &'a str,
+struct Output<'a> {
+    #[serde(flatten)]
+    report: Report<'a>,
+    verified: Vec<Verified>,
+    saved: Option<String>,
 }
 
 /// Finds an answer for a link, and prints it with what to type.
@@ -157,32 +156,14 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let carried = simulated(&watch, &rows, 2, &line)?;
     watch.finish();
     let (beyond, carries) = Reach::judge(&request, beyond, &carried);
-    let mut advice = advice::of(&request, &plan, &best.candidate, &can);
-    advice.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
     let verified = if args.verify {
         verified(&request, &plan, &best.candidate, &watch, args.quiet, &line)?
     } else {
         Vec::new()
     };
-    let output = json!({
-        "schema": 1,
-        "goal": request.goal.to_string(),
-        "link": {
-            "technology": request.technology.name,
-            "down": { "rate": plan.down.rate.to_string(), "shaped": plan.down.shaped.rate.to_string(), "words": plan.down.words },
-            "up": { "rate": plan.up.rate.to_string(), "shaped": plan.up.shaped.rate.to_string(), "words": plan.up.words },
-        },
-        "load": request.load.name,
-        "hosts": request.hosts,
-        "columns": plan.columns.iter().map(|c| ColumnOutput { title: &c.title, metric: &c.metric, link: c.link }).collect::<Vec<_>>(),
-        "answer": answer,
-        "reach": beyond.iter().map(|(reach, judged)| json!({ "change": reach.words, "found": judged })).collect::<Vec<_>>(),
-        "carries": carries,
-        "router": advice,
-        "notes": plan.notes,
-        "verified": verified,
-        "saved": args.save.as_ref().map(|dir| quell_files::name(dir).to_string()),
-    });
+    let report = Report::of((&request, &plan), &answer, &best.candidate, (&beyond, &carries), &can);
+    let output =
+        Output { report, verified, saved: args.save.as_ref().map(|dir| quell_files::name(dir).to_string()) };
     if let Some(dir) = &args.save {
         let mut kept = files(dir, &plan.rows);
         kept.extend(files(dir, &rows));
@@ -195,7 +176,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     match args.format.format {
-        Format::Json => json::print(&output),
+        Format::Json => json::print_whole(&output),
         Format::Table => {
             let mut text = head(&request, &plan);
             text.push_str(&rows_table(&plan.columns, &answer.rows));
@@ -203,8 +184,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
             text.push_str(&reach_table(&plan.columns, &beyond));
             text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
-            text.push_str(&typed(&best.candidate.reasons, &advice));
-            text.push_str(&verified_table(&verified));
+            text.push_str(&typed(&best.candidate.reasons, &output.report.router));
+            text.push_str(&verified_table(&output.verified));
             if let Some(dir) = &args.save {
                 text.push_str(&format!("saved  {}\n", quell_files::name(dir)));
             }
@@ -218,9 +199,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
     let technology =
         technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
-    let is_port = technology.name == "port";
     let load = match &args.load {
-        None => Load::named(if is_port { "rrul" } else { "home" }),
+        None => Load::usual(technology),
         Some(name) => match quell_presets::find_load(name).is_ok() || name.eq_ignore_ascii_case("home") {
             true => Load::named(name),
             false => {
@@ -245,16 +225,8 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
         args.quiet,
     )?;
     let varies = link.down.moves() || link.up.moves() || link.trace.is_some();
-    let usual = match (is_port, varies, link.rtt.most > Duration::from_millis(300)) {
-        (true, ..) => "call P99 < 500 us and goodput > 80%",
-        (_, true, _) => "call P99 < 100 ms and goodput > 50%",
-        (.., true) => "call P99 < 50 ms",
-        _ => "call P99 < 20 ms",
-    };
-    let goal = match &args.goal {
-        Some(goal) => goal.clone(),
-        None => usual.parse().map_err(Failure::BadInput)?,
-    };
+    let usual = || Goal::usual(technology, varies, link.rtt.most);
+    let goal = args.goal.clone().unwrap_or_else(usual);
     Ok(Request {
         technology,
         down: link.down,
@@ -368,10 +340,10 @@ fn head(request: &Request, plan: &Plan) -> String {
 /// A figure with its interval.
 fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
     let Some(cell) = cell else { return "-".to_string() };
-    let Ok(quantity) = column.metric.parse::<quell_lab::Quantity>() else { return "-".to_string() };
-    let (scale, unit) = quell_view::figures::scale_of(&quantity, "1", cell.estimate.mean);
-    let figure = quell_view::figures::round_within(&cell.estimate, scale, quantity.range());
-    format!("{} {} {unit}", figure.mean, figure.interval()).replace("  ", " ").trim_end().to_string()
+    match column.metric.parse::<quell_lab::Quantity>() {
+        Ok(quantity) => quell_view::figures::text(&quantity, &cell.estimate),
+        Err(_) => "-".to_string(),
+    }
 }
 
 fn rows_table(columns: &[Column], rows: &[Judged]) -> String {

@@ -1,9 +1,15 @@
 //! What to type for a recommendation, on the router that there is, and how to check it there.
 
-use quell_recommend::{Candidate, Column, Judged, Kind, Plan, Request, Shape, Way};
 use quell_router::{Can, Platform, Range, Shaped, Side};
 use quell_units::BitRate;
 use serde::Serialize;
+
+use crate::candidate::{Candidate, Shape};
+use crate::judge::Judged;
+use crate::measure::{Column, Kind};
+use crate::plan::{Plan, Way};
+use crate::request::Request;
+use crate::scenario::of_direction;
 
 /// What to type.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -27,7 +33,7 @@ pub struct Text {
 const NEWEST: &str = "linux-7.2";
 
 /// What to type for a candidate.
-pub fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
+pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
     if candidate.shape == Shape::None {
         let notes = vec!["there is nothing to type: the link stays as it is".to_string()];
         return Advice { parts: Vec::new(), notes };
@@ -56,7 +62,7 @@ fn side(candidate: &Candidate, way: &Way) -> Side {
     let moves = way.rate.moves() && candidate.shape == Shape::Following;
     Side {
         link,
-        aqm: quell_recommend::of_direction(candidate, way),
+        aqm: of_direction(candidate, way),
         ecn: true,
         buffer: candidate.queue(way),
         range: moves.then(|| Range { least: of(way.rate.least), most: of(way.rate.most) }),
@@ -98,7 +104,7 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
 }
 
 /// Commands that measure the real link, and the figures to expect of them.
-pub fn check(columns: &[Column], best: &Judged) -> Text {
+pub(crate) fn check(columns: &[Column], best: &Judged) -> Text {
     let found = |kind: Kind, up: bool| {
         let mut all = columns.iter().zip(&best.cells);
         let found = all.find(|(column, _)| column.kind == kind && column.is_up() == up);

@@ -1,0 +1,158 @@
+//! An answer for a link, as `quell recommend` finds it: the page runs what is asked for, and asks again with what it found.
+
+use quell_metrics::{PointInfo, Quantity, Results, RunInfo};
+use quell_recommend::{Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row};
+use quell_recommend::{Span, judge, margins, plan, reach};
+use quell_router::{Can, technology};
+use quell_scenario::Scenario;
+use quell_units::text::cut;
+use quell_units::{BitRate, Bytes, Duration};
+use quell_view::figures;
+
+use crate::fault::Fault;
+use crate::json;
+use crate::kept::read;
+use crate::protocol::{
+    RecommendRequest, Recommended, RecommendedAnswer, RecommendedRow, RecommendedRun, Seed,
+};
+
+/// The fields of a message, as the library's refusals begin with them.
+const FIELDS: [&str; 4] = ["down", "up", "rtt", "hosts"];
+/// A full packet.
+const FRAME: Bytes = Bytes::new(1514);
+/// Bytes that any run needs, and those of what is kept of transfers, by packet.
+const ANY: f64 = 1e7;
+const OF_PACKET: f64 = 40.0;
+
+pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
+    let (request, can) = request(ask)?;
+    // What else can be wrong is that the load does not answer the goal.
+    let mut plan = plan(&request).map_err(|why| wrong("goal", why))?;
+    let mut found = ask.found.iter();
+    let Some(packed) = found.next() else { return json(&next(&plan, &plan.rows)) };
+    let first = results(&plan.rows, packed)?;
+    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&first, i)).collect();
+    let mut answer = judge(&request, &plan, &points);
+    let lower = margins(&request, &plan, &answer).map_err(Fault::request)?;
+    if !lower.is_empty() {
+        let Some(packed) = found.next() else { return json(&next(&plan, &lower)) };
+        let tried = results(&lower, packed)?;
+        let more = (0..lower.len()).map(|i| (&tried, i));
+        let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
+        plan.rows.extend(lower);
+        answer = judge(&request, &plan, &points);
+    }
+    let row_of = |judged: &Judged| plan.rows.iter().find(|row| row.candidate.name == judged.name);
+    let best = answer.rows.first().and_then(row_of);
+    let best = &best.ok_or_else(|| Fault::failed("nothing was found".to_string()))?.candidate;
+    let beyond = reach(&request, &plan, best).map_err(Fault::request)?;
+    let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
+    let Some(packed) = found.next() else { return json(&next(&plan, &rows)) };
+    let (beyond, carries) = Reach::judge(&request, beyond, &results(&rows, packed)?);
+    let report = Report::of((&request, &plan), &answer, best, (&beyond, &carries), &can);
+    let shown = |judged, name: &str, row: Option<&Row>| shown(&plan, judged, name, row);
+    json(&Recommended {
+        runs: Vec::new(),
+        answer: Some(RecommendedAnswer {
+            report,
+            rows: answer.rows.iter().map(|judged| shown(judged, &judged.name, row_of(judged))).collect(),
+            reach: beyond.iter().map(|(of, judged)| shown(judged, &of.words, Some(&of.row))).collect(),
+            reasons: best.reasons.clone(),
+        }),
+    })
+}
+
+/// A refusal of a field, in the library's words.
+fn wrong(field: &str, why: impl Into<String>) -> Fault {
+    Fault { field: Some(field.to_string()), ..Fault::request(why) }
+}
+
+/// The request of a message.
+fn request(ask: &RecommendRequest) -> Result<(Request, Can), Fault> {
+    fn span<T>(field: &str, text: &str) -> Result<Span<T>, Fault>
+    where
+        Span<T>: std::str::FromStr<Err = String>,
+    {
+        text.parse().map_err(|why| wrong(field, format!("{field}: {why}")))
+    }
+    let technology = technology::named(&ask.link).map_err(|why| wrong("link", format!("link: {why}")))?;
+    let can = Can::parse(&ask.can).map_err(|why| wrong("can", format!("can: {why}")))?;
+    let (down, up) = (span("down", &ask.down)?, span("up", &ask.up)?);
+    let rtt: Span<Duration> = span("rtt", &ask.rtt)?;
+    let hosts = ask.hosts.trim().parse();
+    let hosts = hosts.map_err(|_| {
+        wrong("hosts", format!("hosts = {}: must be a number from 1 to 250", cut(&ask.hosts)))
+    })?;
+    let goal = match &ask.goal {
+        Some(text) => text.parse().map_err(|why| wrong("goal", format!("goal: {why}")))?,
+        None => Goal::usual(technology, down.moves() || up.moves(), rtt.most),
+    };
+    let load = Load::usual(technology).map_err(Fault::failed)?;
+    let algorithms = can.algorithms();
+    let request = Request {
+        technology,
+        down,
+        up,
+        rtt,
+        hosts,
+        load,
+        goal,
+        can: algorithms,
+        cpu_limit: None,
+        trace: None,
+    };
+    let field = |why: &str| FIELDS.into_iter().find(|field| why.starts_with(field)).unwrap_or("can");
+    request.check().map_err(|why| wrong(field(&why), why))?;
+    Ok((request, can))
+}
+
+/// What is to be run of rows.
+fn next(plan: &Plan, rows: &[Row]) -> Recommended<'static> {
+    let rate = BitRate::from_bps(plan.down.mean.bps().saturating_add(plan.up.mean.bps()));
+    let run = |row: &Row| {
+        let Scenario { aqm, seeds, duration, .. } = &row.study.points.first()?.scenario;
+        // The links that are said to be full carry it: a point's own estimate takes fast links beside them for full, too.
+        let packets = rate.packets_per_sec(FRAME) * duration.as_secs_f64();
+        Some(RecommendedRun {
+            text: row.text.clone(),
+            algorithm: aqm.first()?.label().to_string(),
+            seeds: seeds.list().into_iter().map(Seed).collect(),
+            duration_s: duration.as_secs_f64(),
+            estimated_packets: packets,
+            estimated_memory: ANY + packets * OF_PACKET,
+        })
+    };
+    Recommended { runs: rows.iter().filter_map(run).collect(), answer: None }
+}
+
+/// What was found of rows, each of which is a point.
+fn results(rows: &[Row], packed: &[Vec<String>]) -> Result<Results, Fault> {
+    if packed.len() != rows.len() {
+        let (here, asked) = (packed.len(), rows.len());
+        return Err(Fault::request(format!(
+            "found: has replications of {here} runs, and {asked} were asked for"
+        )));
+    }
+    let mut replications = Vec::new();
+    for (point, packed) in packed.iter().enumerate() {
+        let mut of_row = read(packed)?;
+        of_row.sort_by_key(|replication| replication.seed);
+        replications.extend(of_row.into_iter().map(|found| quell_metrics::Replication { point, ..found }));
+    }
+    let points: Vec<PointInfo> = rows.iter().flat_map(|row| &row.study.points).map(PointInfo::of).collect();
+    Ok(Results::of(RunInfo { points, ..RunInfo::default() }, replications))
+}
+
+/// A row as the command prints it.
+fn shown(plan: &Plan, judged: &Judged, name: &str, row: Option<&Row>) -> RecommendedRow {
+    let cell = |(column, cell): (&Column, &Option<quell_recommend::Cell>)| {
+        let quantity: Quantity = column.metric.parse().ok()?;
+        Some(figures::text(&quantity, &cell.as_ref()?.estimate))
+    };
+    RecommendedRow {
+        name: name.to_string(),
+        meets: judged.meets(),
+        cells: plan.columns.iter().zip(&judged.cells).map(cell).collect(),
+        text: row.map(|row| row.text.clone()).unwrap_or_default(),
+    }
+}
