@@ -85,7 +85,10 @@ const OF_GAINS: &str = "tc computes target, tupdate, alpha and beta of it";
 /// All of them.
 #[rustfmt::skip]
 pub(crate) const GRAMMARS: &[Grammar] = &[
-    Grammar { name: "pfifo", attributes: "tc-fifo-qopt", since: ALWAYS, words: &[field("limit", Kind::Packets, "limit")] },
+    Grammar {
+        name: "pfifo", attributes: "tc-fifo-qopt", since: ALWAYS,
+        words: &[field("limit", Kind::Packets, "limit")],
+    },
     Grammar { name: "bfifo", attributes: "tc-fifo-qopt", since: ALWAYS, words: &[field("limit", Kind::Size, "limit")] },
     Grammar {
         name: "pfifo_head_drop", attributes: "tc-fifo-qopt", since: ALWAYS,
@@ -282,21 +285,21 @@ pub(crate) const GRAMMARS: &[Grammar] = &[
         short("internet", "rtt 100ms"),
         short("oceanic", "rtt 300ms"),
         short("satellite", "rtt 1s"),
-        short("interplanetary", "rtt 3600s"),
+        short("interplanetary", "rtt 1000s"),
     ] },
     Grammar { name: "tbf", attributes: "tc-tbf-attrs", since: ALWAYS, words: &[
         word("rate", Kind::Rate, "rate64"),
-        word("burst", Kind::Size, "burst"),
-        word("buffer", Kind::Size, "burst"),
-        word("maxburst", Kind::Size, "burst"),
+        word("burst", Kind::Cells, "burst"),
+        word("buffer", Kind::Cells, "burst"),
+        word("maxburst", Kind::Cells, "burst"),
         word("peakrate", Kind::Rate, "prate4"),
-        word("mtu", Kind::Size, "pburst"),
-        word("minburst", Kind::Size, "pburst"),
+        word("mtu", Kind::Cells, "pburst"),
+        word("minburst", Kind::Cells, "pburst"),
         field("limit", Kind::Size, "parms"),
         other("latency", Kind::Time, "tc computes limit of it"),
         other("lat", Kind::Time, "tc prints latency so"),
         field("mpu", Kind::Size, "parms"),
         field("overhead", Kind::Int, "parms"),
-        field("linklayer", Kind::Number, "parms"),
+        field("linklayer", Kind::LinkLayer, "parms"),
     ] },
 ];

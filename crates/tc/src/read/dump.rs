@@ -5,6 +5,7 @@ use quell_units::{BitRate, Bytes};
 
 use crate::qdisc::{Meaning, mean};
 use crate::settings::{Settings, Wrong};
+use crate::values::Value;
 use crate::{Kernel, grammar};
 
 /// The most problems that are kept; the others are counted.
@@ -173,6 +174,8 @@ pub(super) struct Head<'a> {
     pub(super) device: Option<&'a str>,
     pub(super) handle: Option<&'a str>,
     pub(super) parent: Option<&'a str>,
+    /// tc printed it, and nobody typed it: what it does not say is not the default, but off.
+    pub(super) shown: bool,
 }
 
 /// Adds a queue with its options.
@@ -209,11 +212,20 @@ pub(super) fn queue(
             }
             if grammar.name == "tbf" {
                 match bucket(&given) {
-                    Ok(bucket) => queue.bucket = Some(bucket),
+                    Ok(bucket) => {
+                        queue.bucket = Some(bucket);
+                        for word in ["overhead", "mpu", "linklayer"] {
+                            let says = "is left out: add it to the size of packets";
+                            let usual = [Value::Int(0), Value::Size(0), Value::Choice("ethernet")];
+                            if given.get(word).is_some_and(|value| !usual.contains(&value)) {
+                                dump.problem(head.line, word, says, false);
+                            }
+                        }
+                    }
                     Err(says) => return dump.problem(head.line, "tbf", says, true),
                 }
             } else {
-                match mean(&given, kernel) {
+                match mean(&given, head.shown, kernel) {
                     Ok(mut meaning) => {
                         if name != head.kind {
                             let note =
@@ -308,8 +320,13 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
         let Some(value) = words.next() else {
             return dump.problem(head.line, word, "needs a value behind it, and the line ends there", true);
         };
-        // tc -d prints the cell, as in burst 1600b/1.
-        let value = value.split('/').next().unwrap_or(value);
+        // tc -d prints the cell, and the smallest packet twice, as in burst 1600b/1mpu 0b.
+        let (value, cell) = value.split_once('/').unwrap_or((value, ""));
+        let smallest = if cell.ends_with("mpu") { words.next() } else { None };
+        if smallest.is_some_and(|smallest| size(smallest) != Some(0)) && word != "cburst" {
+            let says = "is left out: add it to the size of packets";
+            dump.problem(head.line, "mpu", says, false);
+        }
         let read = match word {
             "rate" => rate(value).map(|rate| class.rate = rate),
             "ceil" => rate(value).map(|rate| class.ceil = Some(rate)),
@@ -318,6 +335,7 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
             "quantum" => size(value).map(|bytes| class.quantum = Some(Bytes::new(bytes))),
             "prio" => value.parse().ok().map(|priority| class.priority = priority),
             "leaf" | "level" => Some(()),
+            "linklayer" if value == "ethernet" => Some(()),
             _ => {
                 dump.problem(
                     head.line,
