@@ -55,6 +55,14 @@ pub(crate) fn find(qdisc: &str) -> Option<&'static Grammar> {
     GRAMMARS.iter().find(|grammar| grammar.name == qdisc)
 }
 
+/// The name that a wrong one was meant for: no more than one letter of three is another.
+pub(crate) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    // No name is as long as this, and the comparison takes the product of the lengths.
+    let short = (wrong.len() < 40).then_some(names).into_iter().flatten();
+    let (apart, name) = short.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
+    (apart * 3 <= wrong.len()).then_some(name)
+}
+
 const fn word(name: &'static str, kind: Kind, attribute: &'static str) -> Word {
     Word { name, kind, becomes: Becomes::Attribute(attribute) }
 }

@@ -398,6 +398,40 @@ fn a_word_that_a_dump_lacks_is_off() {
     assert_eq!(params.ce_threshold.map(|time| time.nanos()), Some(999_000));
 }
 
+/// What tc refuses is refused, with what was meant.
+#[test]
+fn a_typo_is_refused_and_so_is_a_cut() {
+    for (line, part) in [
+        ("fq_codel limt 1000", "limt 1000: no word of fq_codel's; did you mean limit?"),
+        ("fq_codle limit 1000", "fq_codle: no qdisc that is known here; did you mean fq_codel?"),
+        (
+            "cake bandwidth 95 Mbit/s docsis",
+            "Mbit/s: stands behind bandwidth 95, which is a word of its own: write 95mbit",
+        ),
+        ("qdisc fq_codel 1: root refcnt 2 limit 5p flo", "flo: the line ends in the middle of flows"),
+    ] {
+        let dump = read(line, KERNEL);
+        let all: Vec<String> = dump.problems.iter().filter(|p| p.fatal).map(ToString::to_string).collect();
+        assert!(all.iter().any(|says| says.contains(part)), "{line}: {:?}", dump.problems);
+        assert!(dump.queues.is_empty(), "{line}");
+    }
+    // Newer versions may print more.
+    assert_eq!(read("qdisc fq_codel 1: root refcnt 2 limits 5p ecn", KERNEL).queues.len(), 1);
+    let dump = read("cake bandwidth 95mbps", KERNEL);
+    assert!(dump.problems[0].says.contains("95mbps is 760 Mbit/s"), "{:?}", dump.problems);
+    // What a host without any setting has.
+    let dump = read("qdisc pfifo_fast 0: dev eth0 root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0", KERNEL);
+    assert_eq!(
+        links(&dump)[0].queue.as_ref().map(|q| (q.aqm.name(), q.buffer)),
+        Some(("drop-tail", QueueSize::Packets(1000.0)))
+    );
+    // The smallest packet of sqm-scripts.
+    let uci = "config queue\n\toption upload '5000'\n\toption linklayer 'atm'\n\toption overhead '44'\n\toption tcMPU '84'\n";
+    let dump = read(uci, KERNEL);
+    let AqmConfig::Cake(cake) = &dump.queues[0].meaning.as_ref().unwrap().aqm else { panic!() };
+    assert_eq!((cake.overhead.get(), cake.mpu.get()), (44, 84));
+}
+
 /// Without -d, tc prints neither probability nor weight.
 #[test]
 fn what_tc_hides_without_details_is_a_note() {
@@ -556,10 +590,18 @@ fn a_place_has_all_of_its_lines() {
     let links = links(&dump);
     assert_eq!(links[0].shape, Shape::Rate(rate));
     assert_eq!(links[0].queue.as_ref().map(|q| &q.aqm), Some(&usual.aqm));
-    let place = Place::Ifb { device: "eth0".into(), ifb: "ifb0".into() };
+    let place = Place::Ifb { device: "eth0".into(), ifb: "ifb0".into(), shaped: Some(shaped) };
     let ifb = quell_tc::write(&usual.aqm, &link, &place, KERNEL).unwrap();
     assert_eq!(ifb.lines.len(), 8);
     assert!(ifb.lines[4].ends_with("mirred egress redirect dev ifb0"));
+    assert!(ifb.lines[6].ends_with("quantum 1514 overhead 4 mpu 64"), "{:?}", ifb.lines);
+    // CAKE shapes, and counts what the link adds.
+    let cake = quell_tc::usual("cake", KERNEL).unwrap();
+    let ifb = quell_tc::write(&cake.aqm, &link, &place, KERNEL).unwrap();
+    assert_eq!(
+        ifb.lines[5],
+        "tc qdisc replace dev ifb0 root handle 1: cake bandwidth 18mbit overhead 18 mpu 64"
+    );
 }
 
 #[test]

@@ -202,11 +202,16 @@ pub(super) fn queue(
         counters,
     };
     // What cake_mq has of its own is the number of the device's queues.
-    let name = if head.kind == "cake_mq" { "cake" } else { head.kind };
+    let (name, words) = match head.kind {
+        "cake_mq" => ("cake", words),
+        // It has bands by priority, which nobody sets here.
+        "pfifo_fast" => ("pfifo", &[][..]),
+        kind => (kind, words),
+    };
     match grammar::find(name) {
         Some(grammar) => {
             let mut given = Settings::of(grammar);
-            let wrong = given.read(words);
+            let wrong = given.read(words, head.shown);
             if dump.wrong(head.line, wrong) {
                 return;
             }
@@ -228,8 +233,14 @@ pub(super) fn queue(
                 match mean(&given, head.shown, kernel) {
                     Ok(mut meaning) => {
                         if name != head.kind {
-                            let note =
-                                "cake_mq: one CAKE for each queue of the device; queues = N says how many";
+                            let note = match name {
+                                "cake" => {
+                                    "cake_mq: one CAKE for each queue of the device; queues = N says how many"
+                                }
+                                _ => {
+                                    "pfifo_fast: three queues by the priority of packets; read as one of 1000 packets"
+                                }
+                            };
                             meaning.notes.push(note.into());
                         }
                         queue.meaning = Some(meaning);
@@ -246,8 +257,12 @@ pub(super) fn queue(
             }
             Some(says) => dump.problem(head.line, head.kind, says, false),
             None => {
-                let (says, fatal) = ("no qdisc that is known here: give its line without it", true);
-                return dump.problem(head.line, head.kind, says, fatal);
+                let names = grammar::GRAMMARS.iter().map(|grammar| grammar.name);
+                let says = match grammar::nearest(head.kind, names) {
+                    Some(near) => format!("no qdisc that is known here; did you mean {near}?"),
+                    None => "no qdisc that is known here: give its line without it".to_string(),
+                };
+                return dump.problem(head.line, head.kind, says, !head.shown);
             }
         },
     }
@@ -262,7 +277,7 @@ pub(crate) fn structure(kind: &str) -> Option<&'static str> {
         "noqueue" => "the device has no queue",
         "ingress" | "clsact" => "keeps no packets; filters below it may redirect to an ifb device, which has a queue",
         "mq" | "mqprio" | "multiq" => "a queue of the device for each processor; the first below it stands for all",
-        "prio" | "pfifo_fast" => "bands by priority are not read: write classes with priority = 0, 1 and 2, and match dscp",
+        "prio" => "bands by priority are not read: write classes with priority = 0, 1 and 2, and match dscp",
         "drr" | "ets" | "qfq" | "hfsc" | "cbq" => "its classes are not read: write classes with quantum or priority",
         "netem" => "a link, not a queue: quell import netem reads it",
         "fq" => "paces senders on this host, which is no queue of a link: leave it out, or take fq_codel",
