@@ -377,6 +377,8 @@ def meaning(quell: list[str], kernel: Kernel, text: str) -> dict[str, Any]:
             found |= link["aqm"] | {"buffer": link["buffer"], "ecn": link["ecn"]}
         if link["rate"]:
             found["rate"] = link["rate"]
+        if link["shaper"]:
+            found["shaper"] = link["shaper"]["rate"]
     return found
 
 
@@ -384,8 +386,6 @@ def meaning(quell: list[str], kernel: Kernel, text: str) -> dict[str, Any]:
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
 # Debian's kernels have 250 jiffies in a second, and PIE's timer runs in them.
 JIFFY_S = 1 / 250
-# DualPI2's gains come in steps, and what it shows of them may be one too low.
-GAINS, GAINS_STEP = ("alpha", "beta"), 1.01 / 256
 # The finest time of CoDel's clock, and the three digits that tc prints.
 CLOCK_S, DIGITS = 1.024e-6, 0.005
 
@@ -407,8 +407,6 @@ def same(name: str, ours: Any, theirs: Any) -> bool:
     if not a or not b:
         return bool(ours == theirs)
     x, y = (float(value[1]) * UNITS.get(value[2], 1.0) for value in (a, b))
-    if name in GAINS:
-        return abs(x - y) <= GAINS_STEP
     if a[2] in ("us", "ms", "s"):
         return abs(x - y) <= max(JIFFY_S if name == "update_interval" else CLOCK_S, DIGITS * x)
     return abs(x - y) <= DIGITS * x if isinstance(ours, float) or a[2] else x == y

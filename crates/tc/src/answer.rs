@@ -163,7 +163,7 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["internet"], "isolation", Write("rtt = \"100 ms\"")),
     (&["oceanic"], "isolation", Write("rtt = \"300 ms\"")),
     (&["satellite"], "isolation", Write("rtt = \"1 s\"")),
-    (&["interplanetary"], "isolation", Write("rtt = \"3600 s\"")),
+    (&["interplanetary"], "isolation", Write("rtt = \"1000 s\"")),
     // A token bucket.
     (&["buffer", "maxburst"], "burst", Write("burst = \"10 kB\"")),
     (&["latency", "peakrate", "mtu", "minburst", "mpu"], "burst", Says("a policer keeps no packet: leave it out")),

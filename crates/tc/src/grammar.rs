@@ -55,6 +55,14 @@ pub(crate) fn find(qdisc: &str) -> Option<&'static Grammar> {
     GRAMMARS.iter().find(|grammar| grammar.name == qdisc)
 }
 
+/// The name that a wrong one was meant for: no more than one letter of three is another.
+pub(crate) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    // No name is as long as this, and the comparison takes the product of the lengths.
+    let short = (wrong.len() < 40).then_some(names).into_iter().flatten();
+    let (apart, name) = short.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
+    (apart * 3 <= wrong.len()).then_some(name)
+}
+
 const fn word(name: &'static str, kind: Kind, attribute: &'static str) -> Word {
     Word { name, kind, becomes: Becomes::Attribute(attribute) }
 }
@@ -85,7 +93,10 @@ const OF_GAINS: &str = "tc computes target, tupdate, alpha and beta of it";
 /// All of them.
 #[rustfmt::skip]
 pub(crate) const GRAMMARS: &[Grammar] = &[
-    Grammar { name: "pfifo", attributes: "tc-fifo-qopt", since: ALWAYS, words: &[field("limit", Kind::Packets, "limit")] },
+    Grammar {
+        name: "pfifo", attributes: "tc-fifo-qopt", since: ALWAYS,
+        words: &[field("limit", Kind::Packets, "limit")],
+    },
     Grammar { name: "bfifo", attributes: "tc-fifo-qopt", since: ALWAYS, words: &[field("limit", Kind::Size, "limit")] },
     Grammar {
         name: "pfifo_head_drop", attributes: "tc-fifo-qopt", since: ALWAYS,
@@ -282,21 +293,21 @@ pub(crate) const GRAMMARS: &[Grammar] = &[
         short("internet", "rtt 100ms"),
         short("oceanic", "rtt 300ms"),
         short("satellite", "rtt 1s"),
-        short("interplanetary", "rtt 3600s"),
+        short("interplanetary", "rtt 1000s"),
     ] },
     Grammar { name: "tbf", attributes: "tc-tbf-attrs", since: ALWAYS, words: &[
         word("rate", Kind::Rate, "rate64"),
-        word("burst", Kind::Size, "burst"),
-        word("buffer", Kind::Size, "burst"),
-        word("maxburst", Kind::Size, "burst"),
+        word("burst", Kind::Cells, "burst"),
+        word("buffer", Kind::Cells, "burst"),
+        word("maxburst", Kind::Cells, "burst"),
         word("peakrate", Kind::Rate, "prate4"),
-        word("mtu", Kind::Size, "pburst"),
-        word("minburst", Kind::Size, "pburst"),
+        word("mtu", Kind::Cells, "pburst"),
+        word("minburst", Kind::Cells, "pburst"),
         field("limit", Kind::Size, "parms"),
         other("latency", Kind::Time, "tc computes limit of it"),
         other("lat", Kind::Time, "tc prints latency so"),
         field("mpu", Kind::Size, "parms"),
         field("overhead", Kind::Int, "parms"),
-        field("linklayer", Kind::Number, "parms"),
+        field("linklayer", Kind::LinkLayer, "parms"),
     ] },
 ];

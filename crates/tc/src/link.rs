@@ -63,14 +63,16 @@ pub fn links(dump: &Dump) -> Vec<Shaped> {
             devices.push(queue.device.as_deref());
         }
     }
-    for class in &dump.classes {
-        if !devices.contains(&class.device.as_deref()) {
-            devices.push(class.device.as_deref());
+    let homes: Vec<Option<&str>> = dump.classes.iter().map(|class| home(class, dump)).collect();
+    for device in &homes {
+        if !devices.contains(device) {
+            devices.push(*device);
         }
     }
     let links = devices.into_iter().flat_map(|device| {
         let queues: Vec<&Queue> = dump.queues.iter().filter(|q| q.device.as_deref() == device).collect();
-        let classes: Vec<&Class> = dump.classes.iter().filter(|c| c.device.as_deref() == device).collect();
+        let classes = dump.classes.iter().zip(&homes).filter(|(_, home)| **home == device);
+        let classes: Vec<&Class> = classes.map(|(class, _)| class).collect();
         // Without devices and handles, lines are links of their own.
         let apart = device.is_none() && classes.is_empty() && queues.iter().all(|q| q.parent.is_none());
         match apart {
@@ -79,6 +81,18 @@ pub fn links(dump: &Dump) -> Vec<Shaped> {
         }
     });
     links.collect()
+}
+
+/// The device of a class. tc prints none, so it is that of the htb with the class's handle, if there is one such.
+fn home<'a>(class: &'a Class, dump: &'a Dump) -> Option<&'a str> {
+    let own = class.device.as_deref();
+    let is_home =
+        |queue: &&Queue| queue.kind == "htb" && queue.handle.as_deref().map(major) == Some(major(&class.id));
+    let mut homes = dump.queues.iter().filter(is_home);
+    match (own, homes.next(), homes.next()) {
+        (None, Some(home), None) => home.device.as_deref(),
+        _ => own,
+    }
 }
 
 fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Shaped> {
@@ -145,6 +159,13 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
         }
         None => return None,
     };
+    if root.is_none() && device.is_none() {
+        notes.push(
+            "tc class show prints no device, and no htb of the text, or several, have the classes' handle: give what tc \
+             qdisc show dev and tc class show dev print of one device"
+                .to_string(),
+        );
+    }
     let line = root.map_or(classes.first().map_or(1, |class| class.line), |root| root.line);
     let counters =
         root.and_then(|root| root.counters.clone()).or(queue.and_then(|queue| queue.counters.clone()));

@@ -4,7 +4,7 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration};
 
 use crate::defaults;
-use crate::grammar::Grammar;
+use crate::grammar::{Grammar, Word};
 use crate::values::{Kind, Value, duration};
 use crate::{Kernel, grammar};
 
@@ -14,6 +14,9 @@ pub(crate) struct Settings {
     pub(crate) grammar: &'static Grammar,
     values: Vec<(&'static str, Value)>,
 }
+
+/// The most words of a line for which a name that was meant is looked for.
+const MOST_MEANT: usize = 8;
 
 /// A word that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,24 +37,26 @@ impl Settings {
     pub(crate) fn defaults(grammar: &'static Grammar, kernel: Kernel) -> Option<Self> {
         let mut settings = Settings::of(grammar);
         let words: Vec<&str> = defaults::of_qdisc(grammar.name, kernel)?.words.split_whitespace().collect();
-        settings.read(&words);
+        settings.read(&words, false);
         Some(settings)
     }
 
     /// Reads words behind those that were read before. Of a setting that comes again the last one counts, as for tc.
-    pub(crate) fn read(&mut self, words: &[&str]) -> Vec<Wrong> {
+    /// What tc has `shown` may have words of newer versions; of what people type tc refuses a word that it does not know.
+    pub(crate) fn read(&mut self, words: &[&str], shown: bool) -> Vec<Wrong> {
         let mut wrong = Vec::new();
         let mut given: Vec<&'static str> = Vec::new();
         let mut words = words.iter().copied().peekable();
+        let mut before = None;
         while let Some(text) = words.next() {
             let Some(word) = self.grammar.word(text) else {
                 let value = words.next_if(|next| self.grammar.word(next).is_none());
-                let text = value.map_or(text.to_string(), |value| format!("{text} {value}"));
-                let says = format!(
-                    "no word of {}'s that is known here, and left out; tc of iproute2 7.3 was read",
-                    self.grammar.name
-                );
-                wrong.push(Wrong { word: cut(&text), says, fatal: false });
+                let is_last = words.peek().is_none() && value.is_none();
+                let whole = value.map_or(text.to_string(), |value| format!("{text} {value}"));
+                // Of a line of nonsense, the first words are enough to find out what was meant.
+                let shown = shown || wrong.len() >= MOST_MEANT;
+                let (says, fatal) = self.unknown(text, before, is_last, shown);
+                wrong.push(Wrong { word: cut(&whole), says, fatal });
                 continue;
             };
             let setting = Grammar::setting(word);
@@ -66,7 +71,7 @@ impl Settings {
                 Kind::Of(_) => self.set(setting, Value::Choice(word.name)),
                 Kind::Short(stands_for) => {
                     let words: Vec<&str> = stands_for.split_whitespace().collect();
-                    self.read(&words);
+                    self.read(&words, shown);
                 }
                 Kind::Layer(framing, overhead, mpu) => {
                     let before = self.int("overhead").unwrap_or(0);
@@ -84,7 +89,16 @@ impl Settings {
                         wrong.push(Wrong { word: word.name.into(), says, fatal: true });
                     }
                     Some(text) => match kind.value(text) {
-                        Some(value) => self.set(setting, value),
+                        Some(value) => {
+                            before = Some((word, text));
+                            if let (Value::Rate(rate), true) =
+                                (value, text.to_ascii_lowercase().ends_with("bps"))
+                            {
+                                let says = format!("bps are bytes per second for tc: {text} is {rate}");
+                                wrong.push(Wrong { word: word.name.into(), says, fatal: false });
+                            }
+                            self.set(setting, value);
+                        }
                         None => {
                             let says = format!("\"{}\" is not {}", cut(text), kind.expected());
                             wrong.push(Wrong { word: word.name.into(), says, fatal: true });
@@ -94,6 +108,39 @@ impl Settings {
             }
         }
         wrong
+    }
+
+    /// What to say of a word that is not known, and whether tc refuses the line: `before` is the word with the value before.
+    fn unknown(
+        &self,
+        text: &str,
+        before: Option<(&'static Word, &str)>,
+        is_last: bool,
+        shown: bool,
+    ) -> (String, bool) {
+        let name = self.grammar.name;
+        let unit = text.to_lowercase();
+        if let Some((word, value)) = before
+            && value.bytes().all(|c| c.is_ascii_digit() || c == b'.')
+            && let together = format!("{value}{}", unit.trim_end_matches("/s"))
+            && word.kind.value(&together).is_some()
+        {
+            let says =
+                format!("stands behind {} {value}, which is a word of its own: write {together}", word.name);
+            return (says, true);
+        }
+        let mut names = self.grammar.words.iter().map(|word| word.name);
+        if let Some(whole) = names.clone().find(|name| is_last && name.starts_with(text)) {
+            return (format!("the line ends in the middle of {whole}: was it cut?"), true);
+        }
+        let near = if shown { None } else { grammar::nearest(text, &mut names) };
+        match near {
+            Some(near) => (format!("no word of {name}'s; did you mean {near}?"), true),
+            None => {
+                let says = "that is known here, and left out; tc of iproute2 7.3 was read";
+                (format!("no word of {name}'s {says}"), false)
+            }
+        }
     }
 
     /// Those that are not in `usual`, as a line has them.

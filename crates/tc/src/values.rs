@@ -30,6 +30,10 @@ pub(crate) enum Kind {
     Millis,
     /// Bytes, whose `k` is 1024.
     Size,
+    /// Bytes, with the step of a table of tc's behind a slash, as in `32Kb/1`.
+    Cells,
+    /// What a packet is put in: `ethernet`, `atm` or `adsl`.
+    LinkLayer,
     /// Bits per second, or bytes per second if the unit ends in `bps`.
     Rate,
     /// A rate, or the word `unlimited`, which is none.
@@ -155,7 +159,8 @@ impl Kind {
             Kind::Time => "a time of at most 4294 s, such as 5ms",
             Kind::Seconds => "a number of seconds, such as 10",
             Kind::Millis => "a number of milliseconds, such as 600000",
-            Kind::Size => "a size below 4 GiB, such as 1514 or 32kb",
+            Kind::Size | Kind::Cells => "a size below 4 GiB, such as 1514 or 32kb",
+            Kind::LinkLayer => "ethernet, atm or adsl",
             Kind::Rate => "a rate, such as 18mbit",
             Kind::RateIfAny => "a rate, such as 18mbit, or unlimited",
             Kind::Packets => "a number of packets, such as 1000",
@@ -177,6 +182,15 @@ impl Kind {
             Kind::Seconds => time(text, 1e6).map(Value::Time),
             Kind::Millis => time(text, 1e3).map(Value::Time),
             Kind::Size => size(text).map(Value::Size),
+            Kind::Cells => match text.split_once('/') {
+                Some((bytes, cell)) => {
+                    size(bytes).filter(|_| cell.bytes().all(|c| c.is_ascii_digit())).map(Value::Size)
+                }
+                None => size(text).map(Value::Size),
+            },
+            Kind::LinkLayer => {
+                ["ethernet", "atm", "adsl"].into_iter().find(|known| *known == text).map(Value::Choice)
+            }
             Kind::RateIfAny if text == "unlimited" => Some(Value::Rate(BitRate::from_bps(0))),
             Kind::Rate | Kind::RateIfAny => rate(text).map(Value::Rate),
             Kind::Packets => packets(text),

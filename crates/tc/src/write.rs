@@ -1,5 +1,6 @@
 //! Lines for a shell.
 
+use quell_aqm::cake::{CakeParams, Framing as CakeFraming};
 use quell_aqm::catalog::AqmConfig;
 use quell_units::{BitRate, Framing, LinkLayer};
 
@@ -23,6 +24,8 @@ pub enum Place {
         device: String,
         /// The ifb device, which is made.
         ifb: String,
+        /// The rate to shape to, and what packets take of it; none if nothing shapes but CAKE's own parameters.
+        shaped: Option<LinkLayer>,
     },
     /// A leaf of an htb that shapes.
     Htb {
@@ -56,6 +59,10 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
         Place::Htb { .. } if shapes => &Link { rate: None, ..*link },
         _ => link,
     };
+    let config = match (config, place) {
+        (AqmConfig::Cake(cake), Place::Ifb { shaped: Some(layer), .. }) => &of_layer(cake, layer),
+        _ => config,
+    };
     let said = say(config, link, kernel)?;
     let mut notes = said.notes;
     let grammar = said.settings.grammar;
@@ -72,7 +79,7 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
                 ));
             }
         }
-        Place::Ifb { device, ifb } => {
+        Place::Ifb { device, ifb, shaped: layer } => {
             lines.extend([
                 "modprobe ifb numifbs=0".to_string(),
                 format!("ip link add name {ifb} type ifb"),
@@ -83,8 +90,8 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
                      dev {ifb}"
                 ),
             ]);
-            match link.rate.filter(|_| !shapes) {
-                Some(rate) => shaped(&mut lines, &mut notes, ifb, &LinkLayer::plain(rate), &leaf),
+            match layer.filter(|_| !shapes) {
+                Some(layer) => shaped(&mut lines, &mut notes, ifb, &layer, &leaf),
                 None => lines.push(format!("tc qdisc replace dev {ifb} root handle 1: {leaf}")),
             }
             notes.push(format!(
@@ -95,6 +102,21 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
         Place::Htb { device, shaped: layer } => shaped(&mut lines, &mut notes, device, layer, &leaf),
     }
     Ok(Written { lines, notes })
+}
+
+/// CAKE that shapes to a rate, with what the link adds to packets; its own words for that stay where the link adds nothing.
+fn of_layer(cake: &CakeParams, layer: &LinkLayer) -> AqmConfig {
+    let mut cake = cake.clone();
+    cake.bandwidth = Some(layer.rate);
+    if *layer != LinkLayer::plain(layer.rate) {
+        (cake.overhead, cake.mpu) = (layer.overhead, layer.smallest);
+        cake.framing = match layer.framing {
+            Framing::None => CakeFraming::None,
+            Framing::Atm => CakeFraming::Atm,
+            Framing::Ptm => CakeFraming::Ptm,
+        };
+    }
+    AqmConfig::Cake(cake)
 }
 
 /// An htb with one class, and its leaf.

@@ -1,5 +1,7 @@
 //! Words to algorithms and back, and what tc prints.
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use quell_aqm::catalog::AqmConfig;
 use quell_tc::{Branch, Bucket, Kernel, Link, Place, Shape, links, read, write_bucket, write_tree};
@@ -171,12 +173,12 @@ proptest! {
 #[test]
 fn a_dump_that_is_cut_is_an_answer() {
     for text in [
-        include_str!("data/qdisc_show.txt"),
-        include_str!("data/class_show.txt"),
-        include_str!("data/stats.txt"),
+        include_str!("data/kernel-6.12/cake.txt"),
+        include_str!("data/kernel-6.12/htb-leaves.txt"),
+        include_str!("data/kernel-7.x/dualpi2.txt"),
         include_str!("data/sqm.uci"),
         include_str!("data/wan.network"),
-        include_str!("data/qdisc_show.json"),
+        include_str!("data/kernel-6.12/htb-leaves.json"),
     ] {
         for (end, _) in text.char_indices() {
             let dump = read(&text[..end], KERNEL);
@@ -187,7 +189,7 @@ fn a_dump_that_is_cut_is_an_answer() {
             );
         }
     }
-    let json = include_str!("data/qdisc_show.json");
+    let json = include_str!("data/kernel-6.12/htb-leaves.json");
     let dump = read(&json[..json.len() / 2], KERNEL);
     assert!(dump.problems[0].says.contains("was cut"), "{:?}", dump.problems);
     let dump = read("qdisc fq_codel 8001: dev eth0 root refcnt 2 limit 10240p flows", KERNEL);
@@ -198,7 +200,7 @@ fn a_dump_that_is_cut_is_an_answer() {
 /// Ends of lines, repeated words, words after the 24th, words of newer kernels, and what is no text.
 #[test]
 fn what_is_odd_is_named() {
-    let text = include_str!("data/qdisc_show.txt");
+    let text = include_str!("data/kernel-6.12/htb-leaves.txt");
     let unix = read(text, KERNEL);
     assert_eq!(read(&text.replace('\n', "\r\n"), KERNEL), unix);
     let mut mixed = 0;
@@ -288,102 +290,248 @@ fn every_line_of_the_corpus_is_an_answer() {
     }
 }
 
-fn fq_codel(aqm: &AqmConfig) -> &quell_aqm::fq_codel::FqCodelParams {
-    match aqm {
-        AqmConfig::FqCodel(params) => params,
-        other => panic!("{other:?}"),
+/// What a kernel showed of lines that it was given (conformance/linux/boot): `tc -s -d qdisc show` with the classes, and
+/// `tc -s -d -j qdisc show`.
+struct Shown {
+    name: String,
+    kernel: Kernel,
+    lines: String,
+    text: String,
+    json: String,
+}
+
+fn shown() -> Vec<Shown> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file =
+        |path: &Path| std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let cases = file(&root.join("../../conformance/linux/lines.json"));
+    let cases: Vec<serde_json::Value> = serde_json::from_str(&cases).unwrap();
+    let mut all = Vec::new();
+    for (folder, kernel) in [("kernel-6.12", Kernel::new(6, 12)), ("kernel-7.x", Kernel::new(7, 2))] {
+        for case in &cases {
+            let name = case["name"].as_str().unwrap().to_string();
+            let path = root.join("tests/data").join(folder).join(&name);
+            if path.with_extension("txt").exists() {
+                let lines = case["lines"].as_array().unwrap();
+                let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+                let lines = lines.join("\n");
+                let (text, json) = (file(&path.with_extension("txt")), file(&path.with_extension("json")));
+                all.push(Shown { name, kernel, lines, text, json });
+            }
+        }
+    }
+    all
+}
+
+/// What one kernel showed of a case.
+fn case(name: &str, kernel: Kernel) -> Shown {
+    shown().into_iter().find(|case| case.name == name && case.kernel == kernel).unwrap()
+}
+
+/// Parameters that differ, but for what the kernel rounds: PIE's interval to ticks of 4 ms, and in JSON CoDel's times to
+/// its clock.
+fn different(ours: &AqmConfig, theirs: &AqmConfig, is_json: bool) -> Vec<String> {
+    let rounded: &[&str] = match ours.name() {
+        "pie" | "fq-pie" => &["update_interval"],
+        "codel" | "fq-codel" if is_json => &["target", "interval"],
+        _ => &[],
+    };
+    let of = |config: &AqmConfig| serde_json::to_value(config).unwrap().as_object().unwrap().clone();
+    let (ours, theirs) = (of(ours), of(theirs));
+    let both = ours.iter().filter(|(name, value)| {
+        !rounded.contains(&name.as_str()) && theirs.get(name.as_str()) != Some(*value)
+    });
+    both.map(|(name, value)| format!("{name}: {value}, {:?}", theirs.get(name))).collect()
+}
+
+/// Of each case, what two kernels show means what was given, in text and in JSON.
+#[test]
+fn what_kernels_show_means_what_they_were_given() {
+    let mut queues = 0;
+    for Shown { name, kernel, lines, text, json } in shown() {
+        let given = links(&read(&lines, kernel));
+        for (is_json, body) in [(false, &text), (true, &json)] {
+            let dump = read(body, kernel);
+            let passed = ["noqueue", "ingress", "netem", "mpu", "overhead"];
+            let is_class = |word: &str| dump.queues.iter().any(|queue| queue.kind == word);
+            for problem in &dump.problems {
+                assert!(
+                    passed.contains(&problem.word.as_str()) || is_class(&problem.word),
+                    "{name}: {problem}"
+                );
+            }
+            let shown = links(&dump);
+            assert_eq!(given.len(), shown.len(), "{name}");
+            for (ours, theirs) in given.iter().zip(&shown) {
+                assert_eq!((&ours.device, &ours.kind), (&theirs.device, &theirs.kind), "{name}");
+                if !is_json || matches!(ours.shape, Shape::Bucket(_)) {
+                    match (&ours.shape, &theirs.shape) {
+                        (Shape::Classes(_), Shape::Classes(_)) => {}
+                        (ours, theirs) => assert_eq!(ours, theirs, "{name}"),
+                    }
+                }
+                if let (Some(ours), Some(theirs)) = (&ours.queue, &theirs.queue) {
+                    assert_eq!(different(&ours.aqm, &theirs.aqm, is_json), [""; 0], "{name}");
+                    assert_eq!((ours.buffer, ours.ecn), (theirs.buffer, theirs.ecn), "{name}");
+                    queues += 1;
+                }
+            }
+        }
+    }
+    assert!(queues > 100, "{queues}");
+}
+
+/// A dump without the word ecn is of a queue that marks nothing; a line that people type has the default.
+#[test]
+fn a_word_that_a_dump_lacks_is_off() {
+    let fq_codel =
+        "fq_codel 8001: dev eth0 root refcnt 2 limit 10240p target 5ms interval 100ms drop_batch 64";
+    assert!(!meaning(&format!("qdisc {fq_codel}")).ecn);
+    assert!(meaning("tc qdisc replace dev eth0 root handle 1: fq_codel limit 10240").ecn);
+    // The selector of ce_threshold is two numbers of JSON, as Linux 6.12 prints them.
+    let json = r#"[{"kind":"fq_codel","handle":"8001:","dev":"eth0","root":true,"refcnt":2,"options":{"limit":10240,
+        "ce_threshold":999,"ce_threshold_selector":1,"ce_threshold_mask":3,"ecn":true}}]"#;
+    let dump = read(json, KERNEL);
+    assert_eq!(dump.problems, []);
+    let AqmConfig::FqCodel(params) = &dump.queues[0].meaning.as_ref().unwrap().aqm else { panic!() };
+    assert_eq!(params.ce_threshold_for, quell_aqm::fq_codel::Marked::Ect1);
+    assert_eq!(params.ce_threshold.map(|time| time.nanos()), Some(999_000));
+}
+
+/// What tc refuses is refused, with what was meant.
+#[test]
+fn a_typo_is_refused_and_so_is_a_cut() {
+    for (line, part) in [
+        ("fq_codel limt 1000", "limt 1000: no word of fq_codel's; did you mean limit?"),
+        ("fq_codle limit 1000", "fq_codle: no qdisc that is known here; did you mean fq_codel?"),
+        (
+            "cake bandwidth 95 Mbit/s docsis",
+            "Mbit/s: stands behind bandwidth 95, which is a word of its own: write 95mbit",
+        ),
+        ("qdisc fq_codel 1: root refcnt 2 limit 5p flo", "flo: the line ends in the middle of flows"),
+    ] {
+        let dump = read(line, KERNEL);
+        let all: Vec<String> = dump.problems.iter().filter(|p| p.fatal).map(ToString::to_string).collect();
+        assert!(all.iter().any(|says| says.contains(part)), "{line}: {:?}", dump.problems);
+        assert!(dump.queues.is_empty(), "{line}");
+    }
+    // Newer versions may print more.
+    assert_eq!(read("qdisc fq_codel 1: root refcnt 2 limits 5p ecn", KERNEL).queues.len(), 1);
+    let dump = read("cake bandwidth 95mbps", KERNEL);
+    assert!(dump.problems[0].says.contains("95mbps is 760 Mbit/s"), "{:?}", dump.problems);
+    // What a host without any setting has.
+    let dump = read("qdisc pfifo_fast 0: dev eth0 root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0", KERNEL);
+    assert_eq!(
+        links(&dump)[0].queue.as_ref().map(|q| (q.aqm.name(), q.buffer)),
+        Some(("drop-tail", QueueSize::Packets(1000.0)))
+    );
+    // The smallest packet of sqm-scripts.
+    let uci = "config queue\n\toption upload '5000'\n\toption linklayer 'atm'\n\toption overhead '44'\n\toption tcMPU '84'\n";
+    let dump = read(uci, KERNEL);
+    let AqmConfig::Cake(cake) = &dump.queues[0].meaning.as_ref().unwrap().aqm else { panic!() };
+    assert_eq!((cake.overhead.get(), cake.mpu.get()), (44, 84));
+}
+
+/// Without -d, tc prints neither probability nor weight.
+#[test]
+fn what_tc_hides_without_details_is_a_note() {
+    for (name, hidden) in
+        [("red", " ewma 4 probability 0.1 Scell_log 14"), ("choke", " ewma 4 probability 0.1 Scell_log 14")]
+    {
+        let text = case(name, Kernel::new(6, 12)).text;
+        let notes = |text: &str| {
+            let dump = read(text, KERNEL);
+            let queue = dump.queues.iter().find(|queue| queue.kind == name).unwrap();
+            queue.meaning.as_ref().unwrap().notes.join("; ")
+        };
+        assert!(text.contains(hidden), "{text}");
+        assert!(!notes(&text).contains("tc -d"), "{}", notes(&text));
+        assert!(
+            notes(&text.replace(hidden, "")).contains("max_p = 0.02"),
+            "{}",
+            notes(&text.replace(hidden, ""))
+        );
     }
 }
 
 #[test]
-fn what_tc_shows_of_several_devices_is_a_link_each() {
-    let dump = read(include_str!("data/qdisc_show.txt"), KERNEL);
-    let fatal: Vec<_> = dump.problems.iter().filter(|p| p.fatal).collect();
-    assert!(fatal.is_empty(), "{fatal:?}");
-    let links = links(&dump);
-    let of = |device: &str| {
-        links.iter().find(|l| l.device.as_deref() == Some(device)).unwrap_or_else(|| panic!("{device}"))
-    };
-    assert!(links.iter().all(|l| l.device.as_deref() != Some("lo")));
-    assert_eq!(links.len(), 15);
-    assert_eq!(fq_codel(&of("eth0").queue.as_ref().unwrap().aqm).flows, 1024);
-    assert!(of("eth0").notes[0].starts_with("mq: the first of the 2 queues"));
-    assert_eq!(of("eth1").kind, "codel");
-    let Shape::Bucket(bucket) = &of("eth2").shape else { panic!("{:?}", of("eth2")) };
-    // What waits 50 ms at 1 Mbit/s, and the burst.
+fn a_text_of_several_devices_is_a_link_each() {
+    let kernel = Kernel::new(7, 2);
+    let mut text: String =
+        ["cake", "red", "dualpi2", "tbf"].map(|name| case(name, kernel).text.replace("eth0", name)).concat();
+    // mq, and sfb as older versions of tc print it.
+    text.push_str(
+        "qdisc mq 0: dev eth0 root \n\
+         qdisc fq_codel 0: dev eth0 parent :2 limit 10240p flows 512 quantum 1514 target 5ms interval 100ms ecn \n\
+         qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 512 quantum 1514 target 5ms interval 100ms ecn \n\
+         qdisc sfb 800b: dev eth10 root refcnt 2 limit 1000 max 25 target 20\n  \
+         increment 0.00050 decrement 0.00005 penalty rate 10 burst 20 (600000ms 60000ms)\n",
+    );
+    let links = links(&read(&text, kernel));
+    let devices: Vec<&str> = links.iter().filter_map(|link| link.device.as_deref()).collect();
+    assert_eq!(devices, ["cake", "red", "dualpi2", "tbf", "eth0", "eth10"]);
+    assert!(links[4].notes[0].starts_with("mq: the first of the 2 queues"));
+    let AqmConfig::Sfb(sfb) = &links[5].queue.as_ref().unwrap().aqm else { panic!() };
+    assert_eq!((sfb.penalty_rate, sfb.penalty_burst, sfb.warmup.nanos()), (10.0, 20, 60_000_000_000));
+    // What waits 50 ms at 10 Mbit/s, and the burst.
+    let Shape::Bucket(bucket) = &links[3].shape else { panic!("{:?}", links[3]) };
     assert_eq!(
         (bucket.rate.bps(), bucket.burst.get(), bucket.limit.map(Bytes::get)),
-        (1_000_000, 32_768, Some(39_018))
+        (10_000_000, 32_768, Some(95_268))
     );
-    let AqmConfig::Cake(cake) = &of("ifb4wan").queue.as_ref().unwrap().aqm else { panic!() };
-    assert!(cake.ingress && cake.wash && cake.bandwidth == Some(BitRate::from_bps(95_000_000)));
-    let AqmConfig::Red(red) = &of("eth7").queue.as_ref().unwrap().aqm else { panic!() };
-    assert_eq!(
-        (red.min_th, red.max_th, red.max_p),
-        (QueueSize::Bytes(30_720.0), QueueSize::Bytes(92_160.0), 0.02)
-    );
-    // ewma 5 is 1/32, as tc prints it for a burst of 55.
-    assert_eq!(serde_json::to_value(red.weight).unwrap(), 0.03125);
-    let AqmConfig::Choke(choke) = &of("eth8").queue.as_ref().unwrap().aqm else { panic!() };
-    assert_eq!((choke.min_th, choke.max_th), (QueueSize::Packets(30.0), QueueSize::Packets(90.0)));
-    let AqmConfig::Sfb(sfb) = &of("eth10").queue.as_ref().unwrap().aqm else { panic!() };
-    assert_eq!((sfb.penalty_rate, sfb.penalty_burst, sfb.warmup.nanos()), (10.0, 20, 60_000_000_000));
-}
-
-#[test]
-fn json_says_what_text_says() {
-    let (json, text) = (
-        read(include_str!("data/qdisc_show.json"), KERNEL),
-        read(include_str!("data/qdisc_show.txt"), KERNEL),
-    );
-    assert!(json.problems.iter().all(|p| p.word == "noqueue"), "{:?}", json.problems);
-    let of = |dump: &quell_tc::Dump, device: &str| {
-        dump.queues.iter().find(|q| q.device.as_deref() == Some(device)).cloned().unwrap()
-    };
-    assert_eq!(of(&json, "wan").meaning.map(|m| m.aqm), of(&text, "wan").meaning.map(|m| m.aqm));
-    assert_eq!(of(&json, "eth2").bucket, of(&text, "eth2").bucket);
-    assert_eq!(of(&json, "eth4").meaning.map(|m| m.aqm), of(&text, "eth4").meaning.map(|m| m.aqm));
-    // JSON has the microseconds that the kernel has.
-    let params = of(&json, "eth0").meaning.unwrap().aqm;
-    assert_eq!(fq_codel(&params).target.nanos(), 4_999_000);
-    let counters = of(&json, "eth0").counters.unwrap();
-    assert_eq!((counters.bytes, counters.packets, counters.dropped, counters.marked), (1000, 10, 4, Some(3)));
-    let counters = of(&json, "wan").counters.unwrap();
-    assert_eq!((counters.backlog_bytes, counters.marked, counters.tins.len()), (3028, Some(7), 1));
 }
 
 #[test]
 fn counters_and_tins_are_read() {
-    let dump = read(include_str!("data/stats.txt"), KERNEL);
-    assert_eq!(dump.problems, []);
-    let cake = dump.queues[0].counters.as_ref().unwrap();
-    assert_eq!(
-        (cake.bytes, cake.packets, cake.dropped, cake.overlimits, cake.requeues),
-        (5_000_000, 4_000, 12, 900, 3)
-    );
-    assert_eq!((cake.backlog_bytes, cake.backlog_packets, cake.marked), (3_028, 2, Some(8)));
-    assert_eq!(cake.tins.len(), 3);
+    let kernel = Kernel::new(7, 2);
+    let counters = |name: &str, is_json: bool| {
+        let case = case(name, kernel);
+        let dump = read(if is_json { &case.json } else { &case.text }, kernel);
+        let queue = dump.queues.into_iter().find(|queue| queue.meaning.is_some()).unwrap();
+        queue.counters.unwrap()
+    };
+    for is_json in [false, true] {
+        let cake = counters("cake", is_json);
+        assert_eq!((cake.bytes, cake.packets, cake.dropped, cake.marked), (57_680, 40, 0, Some(0)));
+        assert_eq!(cake.tins.len(), 4);
+        let dualpi2 = counters("dualpi2-default", is_json);
+        assert_eq!((dualpi2.bytes, dualpi2.packets, dualpi2.marked), (57_680, 40, Some(0)));
+        let has = |name: &str, value: &str| dualpi2.others.contains(&(name.into(), value.into()));
+        assert!(has("credit", "-121120"), "{dualpi2:?}");
+        let most = if is_json { "max-memory-used" } else { "max_memory_used" };
+        assert!(has(most, "2304"), "{dualpi2:?}");
+        let red = counters("sfq-red", is_json);
+        assert!(red.others.contains(&("forced_mark_head".into(), "0".into())), "{red:?}");
+    }
+    let cake = counters("cake", false);
     assert_eq!(cake.tins[1].0, "Best Effort");
-    assert!(cake.tins[1].1.contains(&("pk_delay".into(), "1.23ms".into())) && cake.tins[2].1.len() == 20);
-    assert!(cake.others.contains(&("capacity estimate".into(), "18Mbit".into())));
-    let fq = dump.queues[1].counters.as_ref().unwrap();
-    assert_eq!((fq.bytes, fq.dropped, fq.marked), (1000, 4, Some(3)));
-    assert!(fq.others.contains(&("new_flow_count".into(), "5".into())));
+    assert!(cake.tins[1].1.contains(&("pkts".into(), "40".into())) && cake.tins[2].1.len() == 20);
+    assert!(cake.others.contains(&("capacity estimate".into(), "20Mbit".into())));
 }
 
+/// tc class show prints no device: the htb with the classes' handle says it.
 #[test]
-fn classes_of_htb_have_their_queues() {
-    let dump = read(include_str!("data/class_show.txt"), KERNEL);
-    assert_eq!(dump.problems, []);
-    let links = links(&dump);
-    assert_eq!(links.len(), 1);
-    let Shape::Classes(leaves) = &links[0].shape else { panic!("{:?}", links[0].shape) };
+fn classes_of_htb_have_their_device_and_their_queues() {
+    let text = case("htb-leaves", Kernel::new(6, 12)).text;
+    let of_one = links(&read(&text, KERNEL));
+    assert_eq!(of_one.len(), 1);
+    assert_eq!((of_one[0].device.as_deref(), &of_one[0].notes[..]), (Some("eth0"), &[][..]));
+    let Shape::Classes(leaves) = &of_one[0].shape else { panic!("{:?}", of_one[0].shape) };
     let names: Vec<(&str, bool, bool)> =
         leaves.iter().map(|l| (l.class.id.as_str(), l.is_leaf, l.is_default)).collect();
-    assert_eq!(names, [("1:1", false, false), ("1:10", true, false), ("1:20", true, true)]);
-    assert_eq!(leaves[1].queue.as_ref().unwrap().aqm.name(), "fq-codel");
+    assert_eq!(names, [("1:10", true, false), ("1:1", false, false), ("1:20", true, true)]);
+    assert_eq!(leaves[0].queue.as_ref().unwrap().aqm.name(), "fq-codel");
     assert_eq!(leaves[2].queue.as_ref().unwrap().aqm.name(), "pie");
-    assert_eq!(leaves[1].class.counters.as_ref().unwrap().packets, 789);
+    assert_eq!(leaves[2].class.counters.as_ref().unwrap().packets, 40);
+    assert_eq!(
+        (leaves[0].class.rate.bps(), leaves[0].class.ceil.map(BitRate::bps)),
+        (6_000_000, Some(18_000_000))
+    );
+    // Two devices whose htb has the same handle: nobody knows whose the classes are.
+    let two = format!("qdisc htb 1: dev eth1 root refcnt 2 r2q 10 default 0\n{text}");
+    let of_two = links(&read(&two, KERNEL));
+    let apart = of_two.iter().find(|link| link.device.is_none()).unwrap();
+    assert!(apart.notes[0].starts_with("tc class show prints no device"), "{:?}", apart.notes);
 }
 
 #[test]
@@ -442,10 +590,18 @@ fn a_place_has_all_of_its_lines() {
     let links = links(&dump);
     assert_eq!(links[0].shape, Shape::Rate(rate));
     assert_eq!(links[0].queue.as_ref().map(|q| &q.aqm), Some(&usual.aqm));
-    let place = Place::Ifb { device: "eth0".into(), ifb: "ifb0".into() };
+    let place = Place::Ifb { device: "eth0".into(), ifb: "ifb0".into(), shaped: Some(shaped) };
     let ifb = quell_tc::write(&usual.aqm, &link, &place, KERNEL).unwrap();
     assert_eq!(ifb.lines.len(), 8);
     assert!(ifb.lines[4].ends_with("mirred egress redirect dev ifb0"));
+    assert!(ifb.lines[6].ends_with("quantum 1514 overhead 4 mpu 64"), "{:?}", ifb.lines);
+    // CAKE shapes, and counts what the link adds.
+    let cake = quell_tc::usual("cake", KERNEL).unwrap();
+    let ifb = quell_tc::write(&cake.aqm, &link, &place, KERNEL).unwrap();
+    assert_eq!(
+        ifb.lines[5],
+        "tc qdisc replace dev ifb0 root handle 1: cake bandwidth 18mbit overhead 18 mpu 64"
+    );
 }
 
 #[test]

@@ -20,26 +20,21 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
         let config = if job.port { side.aqm.clone() } else { of_the_link(side) };
         let cake = job.queues[number].is("cake");
         let link = Link { rate: Some(side.link.rate), buffer: side.buffer, ecn: side.ecn, mean_packet: FULL };
-        let device = if number == 1 { &wan } else { &ifb };
-        let place = match cake || job.port {
-            true => Place::Root { device: device.clone() },
-            false => Place::Htb { device: device.clone(), shaped: side.link },
+        let place = match (number, cake || job.port) {
+            // What comes in gets a device of its own first, and there the queue.
+            (0, _) => Place::Ifb { device: wan.clone(), ifb: ifb.clone(), shaped: Some(side.link) },
+            (_, true) => Place::Root { device: wan.clone() },
+            (_, false) => Place::Htb { device: wan.clone(), shaped: side.link },
         };
         let queue = quell_tc::write(&config, &link, &place, kernel).map_err(Unwritable::NotInLinux)?;
-        if number == 0 {
-            // What comes in gets a device of its own first, and there the queue.
-            let redirected = Place::Ifb { device: wan.clone(), ifb: ifb.clone() };
-            let all = quell_tc::write(&config, &Link { rate: None, ..link }, &redirected, kernel)
-                .map_err(Unwritable::NotInLinux)?;
-            let own = format!("dev {ifb} root ");
-            text.extend(all.lines.iter().filter(|line| !line.contains(&own)).map(|line| format!("{line}\n")));
-        }
         for line in &queue.lines {
             // A router mostly translates addresses: hosts are those before that.
-            let nat = if cake && !job.port { " nat" } else { "" };
+            let nat = if line.contains(" cake ") && !job.port { " nat" } else { "" };
             text.push_str(&format!("{line}{nat}\n"));
         }
-        for note in queue.notes.into_iter().filter(|note| !note.starts_with("nat: ")) {
+        for note in
+            queue.notes.into_iter().filter(|note| !note.starts_with("nat: ") && !note.starts_with("ifb: "))
+        {
             job.note(direction, note);
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct Draft {
     pub(super) settings: Settings,
     pub(super) notes: Vec<String>,
     pub(super) kernel: Kernel,
+    /// tc printed the settings.
+    pub(super) shown: bool,
 }
 
 impl Draft {

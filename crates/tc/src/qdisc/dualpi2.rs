@@ -6,6 +6,7 @@ use quell_aqm::part::dual_queue::Classifier;
 use quell_units::{Bytes, Duration, QueueSize};
 
 use super::draft::{Draft, Link};
+use crate::settings::Settings;
 use crate::values::{Value, micros};
 
 /// tc's gains are in parts of 2^-8 per second.
@@ -136,8 +137,11 @@ fn step(draft: &mut Draft, params: &DualPi2Params) {
 
 /// # Errors
 /// Says which words contradict each other.
-pub(super) fn mean(draft: &mut Draft) -> Result<(AqmConfig, QueueSize), String> {
+pub(super) fn mean(draft: &mut Draft, given: &Settings) -> Result<(AqmConfig, QueueSize), String> {
     round_trips(draft)?;
+    if draft.shown {
+        gains_of_shown(&mut draft.settings, given);
+    }
     let s = &draft.settings;
     let usual = DualPi2Params::default();
     let (min_th, th_len, th_len_at) = match s.get("step_thresh") {
@@ -175,6 +179,17 @@ pub(super) fn mean(draft: &mut Draft) -> Result<(AqmConfig, QueueSize), String> 
         draft.note("no_split_gso: packets come one by one here, as with split_gso");
     }
     Ok((AqmConfig::DualPi2(params), draft.packets("limit")))
+}
+
+/// The gains that were given. The kernel keeps `floor(n * (2^32 - 1) / 4e9)` of n parts of 1/256, and shows
+/// `floor(kept * 4e9 / (2^32 - 1))` of them, which is n - 1 (dualpi2_scale_alpha_beta and dualpi2_unscale_alpha_beta in
+/// net/sched/sch_dualpi2.c): of its default, 41 parts, it shows 40.
+fn gains_of_shown(settings: &mut Settings, given: &Settings) {
+    for name in ["alpha", "beta"] {
+        if let Some(x) = given.number(name) {
+            settings.set(name, Value::Number((libm::round(x * GAIN) + 1.0) / GAIN));
+        }
+    }
 }
 
 /// What tc makes of the longest and the typical round-trip time, as its manual page has it.

@@ -76,7 +76,7 @@ pub(crate) fn say(config: &AqmConfig, link: &Link, kernel: Kernel) -> Result<Sai
         let why = format!("Linux has it from {} on, and not in {kernel}", grammar.since);
         return Err(refuse(why, if qdisc == "dualpi2" { "fq-codel" } else { "codel" }));
     };
-    let mut draft = Draft { settings: Settings::of(grammar), notes: Vec::new(), kernel };
+    let mut draft = Draft { settings: Settings::of(grammar), notes: Vec::new(), kernel, shown: false };
     match config {
         AqmConfig::DropTail(p) => fifo::say(&mut draft, p, link),
         AqmConfig::Codel(p) => codel::say(&mut draft, p, link),
@@ -119,16 +119,20 @@ pub(crate) fn say(config: &AqmConfig, link: &Link, kernel: Kernel) -> Result<Sai
     Ok(Said { settings: written, notes: draft.notes })
 }
 
-/// The meaning of a qdisc's words in a scenario: `given` are those of a line, without defaults.
+/// The meaning of a qdisc's words in a scenario: `given` are those of a line, without defaults. tc prints some words only
+/// where they are not off, so what is `shown` and lacks them says that they are off.
 ///
 /// # Errors
 /// Says what the line lacks.
-pub(crate) fn mean(given: &Settings, kernel: Kernel) -> Result<Meaning, String> {
+pub(crate) fn mean(given: &Settings, shown: bool, kernel: Kernel) -> Result<Meaning, String> {
     let grammar = given.grammar;
     let mut settings = Settings::defaults(grammar, kernel.max(grammar.since))
         .ok_or_else(|| format!("{}: no algorithm here", grammar.name))?;
     settings.overlay(given);
-    let mut draft = Draft { settings, notes: Vec::new(), kernel };
+    if shown && !given.has("ecn") {
+        settings.choose("noecn");
+    }
+    let mut draft = Draft { settings, notes: Vec::new(), kernel, shown };
     if kernel < grammar.since {
         draft.note(format!(
             "Linux {kernel} has no {}, only from {} on: its defaults are those",
@@ -141,7 +145,7 @@ pub(crate) fn mean(given: &Settings, kernel: Kernel) -> Result<Meaning, String> 
         "fq_codel" => codel::mean_fair(&mut draft),
         "pie" => pie::mean(&mut draft),
         "fq_pie" => pie::mean_fair(&mut draft),
-        "dualpi2" => dualpi2::mean(&mut draft)?,
+        "dualpi2" => dualpi2::mean(&mut draft, given)?,
         "red" => red::mean(&mut draft, given)?,
         "choke" => red::mean_choke(&mut draft, given)?,
         "sfq" => sfq::mean(&mut draft, given)?,
@@ -175,7 +179,7 @@ pub const QDISCS: &[(&str, &str)] = &[
 /// The meaning of a line with no word but the qdisc's name; none if Linux does not have it then, or it needs words.
 pub fn usual(qdisc: &str, kernel: Kernel) -> Option<Meaning> {
     let grammar = grammar::find(qdisc).filter(|grammar| grammar.since <= kernel)?;
-    mean(&Settings::of(grammar), kernel).ok()
+    mean(&Settings::of(grammar), false, kernel).ok()
 }
 
 /// The algorithm that Linux has and that is nearest in purpose to one that it has not.

@@ -13,6 +13,9 @@ use crate::values::Value;
 /// The bandwidth that tc takes for red where a line gives none.
 const USUAL_BANDWIDTH: BitRate = BitRate::from_bps(10_000_000);
 
+/// The probability at the upper threshold that tc takes where a line gives none.
+const USUAL_PROBABILITY: f64 = 0.02;
+
 /// The smallest weight that tc finds, as a power of 1/2, and from which on it warns.
 const MOST_WLOG: i32 = 31;
 const LONG_WLOG: i32 = 10;
@@ -225,12 +228,15 @@ fn mean_average(
             "weight = {weight}: tc's from a burst of {burst} packets and a min of {} of them",
             quell_units::text::three_digits(min / per_packet)
         ));
-        if number("burst").is_none() && draft.settings.grammar.name != "sfq" {
-            draft.note("burst is not in the line: if tc printed it, ask for tc -d, which prints ewma");
-        }
         weight
     };
-    let max_p = given.number("probability").unwrap_or(0.02);
+    let max_p = given.number("probability").unwrap_or(USUAL_PROBABILITY);
+    if draft.shown && !given.has("ewma") {
+        draft.note(format!(
+            "probability and ewma are not in what tc printed: assumed are max_p = {max_p} and the weight that tc computes of \
+             a line without burst; tc -d prints both"
+        ));
+    }
     if !(0.0..=1.0).contains(&max_p) {
         return Err(format!("probability: {max_p} must be from 0 to 1"));
     }

@@ -5,6 +5,7 @@ use quell_units::{BitRate, Bytes};
 
 use crate::qdisc::{Meaning, mean};
 use crate::settings::{Settings, Wrong};
+use crate::values::Value;
 use crate::{Kernel, grammar};
 
 /// The most problems that are kept; the others are counted.
@@ -173,6 +174,8 @@ pub(super) struct Head<'a> {
     pub(super) device: Option<&'a str>,
     pub(super) handle: Option<&'a str>,
     pub(super) parent: Option<&'a str>,
+    /// tc printed it, and nobody typed it: what it does not say is not the default, but off.
+    pub(super) shown: bool,
 }
 
 /// Adds a queue with its options.
@@ -199,25 +202,45 @@ pub(super) fn queue(
         counters,
     };
     // What cake_mq has of its own is the number of the device's queues.
-    let name = if head.kind == "cake_mq" { "cake" } else { head.kind };
+    let (name, words) = match head.kind {
+        "cake_mq" => ("cake", words),
+        // It has bands by priority, which nobody sets here.
+        "pfifo_fast" => ("pfifo", &[][..]),
+        kind => (kind, words),
+    };
     match grammar::find(name) {
         Some(grammar) => {
             let mut given = Settings::of(grammar);
-            let wrong = given.read(words);
+            let wrong = given.read(words, head.shown);
             if dump.wrong(head.line, wrong) {
                 return;
             }
             if grammar.name == "tbf" {
                 match bucket(&given) {
-                    Ok(bucket) => queue.bucket = Some(bucket),
+                    Ok(bucket) => {
+                        queue.bucket = Some(bucket);
+                        for word in ["overhead", "mpu", "linklayer"] {
+                            let says = "is left out: add it to the size of packets";
+                            let usual = [Value::Int(0), Value::Size(0), Value::Choice("ethernet")];
+                            if given.get(word).is_some_and(|value| !usual.contains(&value)) {
+                                dump.problem(head.line, word, says, false);
+                            }
+                        }
+                    }
                     Err(says) => return dump.problem(head.line, "tbf", says, true),
                 }
             } else {
-                match mean(&given, kernel) {
+                match mean(&given, head.shown, kernel) {
                     Ok(mut meaning) => {
                         if name != head.kind {
-                            let note =
-                                "cake_mq: one CAKE for each queue of the device; queues = N says how many";
+                            let note = match name {
+                                "cake" => {
+                                    "cake_mq: one CAKE for each queue of the device; queues = N says how many"
+                                }
+                                _ => {
+                                    "pfifo_fast: three queues by the priority of packets; read as one of 1000 packets"
+                                }
+                            };
                             meaning.notes.push(note.into());
                         }
                         queue.meaning = Some(meaning);
@@ -234,8 +257,12 @@ pub(super) fn queue(
             }
             Some(says) => dump.problem(head.line, head.kind, says, false),
             None => {
-                let (says, fatal) = ("no qdisc that is known here: give its line without it", true);
-                return dump.problem(head.line, head.kind, says, fatal);
+                let names = grammar::GRAMMARS.iter().map(|grammar| grammar.name);
+                let says = match grammar::nearest(head.kind, names) {
+                    Some(near) => format!("no qdisc that is known here; did you mean {near}?"),
+                    None => "no qdisc that is known here: give its line without it".to_string(),
+                };
+                return dump.problem(head.line, head.kind, says, !head.shown);
             }
         },
     }
@@ -250,7 +277,7 @@ pub(crate) fn structure(kind: &str) -> Option<&'static str> {
         "noqueue" => "the device has no queue",
         "ingress" | "clsact" => "keeps no packets; filters below it may redirect to an ifb device, which has a queue",
         "mq" | "mqprio" | "multiq" => "a queue of the device for each processor; the first below it stands for all",
-        "prio" | "pfifo_fast" => "bands by priority are not read: write classes with priority = 0, 1 and 2, and match dscp",
+        "prio" => "bands by priority are not read: write classes with priority = 0, 1 and 2, and match dscp",
         "drr" | "ets" | "qfq" | "hfsc" | "cbq" => "its classes are not read: write classes with quantum or priority",
         "netem" => "a link, not a queue: quell import netem reads it",
         "fq" => "paces senders on this host, which is no queue of a link: leave it out, or take fq_codel",
@@ -308,8 +335,13 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
         let Some(value) = words.next() else {
             return dump.problem(head.line, word, "needs a value behind it, and the line ends there", true);
         };
-        // tc -d prints the cell, as in burst 1600b/1.
-        let value = value.split('/').next().unwrap_or(value);
+        // tc -d prints the cell, and the smallest packet twice, as in burst 1600b/1mpu 0b.
+        let (value, cell) = value.split_once('/').unwrap_or((value, ""));
+        let smallest = if cell.ends_with("mpu") { words.next() } else { None };
+        if smallest.is_some_and(|smallest| size(smallest) != Some(0)) && word != "cburst" {
+            let says = "is left out: add it to the size of packets";
+            dump.problem(head.line, "mpu", says, false);
+        }
         let read = match word {
             "rate" => rate(value).map(|rate| class.rate = rate),
             "ceil" => rate(value).map(|rate| class.ceil = Some(rate)),
@@ -318,6 +350,7 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
             "quantum" => size(value).map(|bytes| class.quantum = Some(Bytes::new(bytes))),
             "prio" => value.parse().ok().map(|priority| class.priority = priority),
             "leaf" | "level" => Some(()),
+            "linklayer" if value == "ethernet" => Some(()),
             _ => {
                 dump.problem(
                     head.line,

@@ -53,7 +53,12 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
     let options = item.get("options").and_then(Value::as_object).unwrap_or(&empty);
     let mut head =
         Head { line: n, device: of("dev"), handle: of("handle"), parent: of("parent"), ..Head::default() };
-    let counters = counters(item);
+    head.shown = true;
+    let mut counters = counters(item);
+    if let Some(counters) = &mut counters {
+        let among = options.iter().filter(|(key, _)| is_counter(key));
+        counters.others.extend(among.map(|(key, value)| (key.clone(), value.to_string())));
+    }
     if let Some(kind) = of("class") {
         if kind != "htb" {
             return dump.problem(n, kind, "classes of htb are read, and no others", false);
@@ -81,7 +86,9 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
     let mut words = Vec::new();
     match grammar::find(name) {
         Some(grammar) => {
-            for (key, value) in options {
+            let selector = selector(options);
+            for (key, value) in options.iter().filter(|(key, _)| !is_counter(key) && *key != MASK) {
+                let value = if key == SELECTOR { &selector } else { value };
                 option(dump, n, grammar, key, value, &mut words);
             }
         }
@@ -93,6 +100,20 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     queue(dump, &head, &words, counters, kernel);
+}
+
+/// The ECN field that fq_codel's ce_threshold is for, and its mask: a word of tc's has both.
+const SELECTOR: &str = "ce_threshold_selector";
+const MASK: &str = "ce_threshold_mask";
+
+fn selector(options: &Map<String, Value>) -> Value {
+    let number = |key: &str| options.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Value::String(format!("{}/{}", number(SELECTOR), number(MASK)))
+}
+
+/// Says whether an option is none, but a counter of sfq's RED.
+fn is_counter(key: &str) -> bool {
+    key.starts_with("prob_") || key.starts_with("forced_")
 }
 
 /// A name without signs.
@@ -170,7 +191,8 @@ fn option(
                     // Rates are in bytes per second.
                     Kind::Rate | Kind::RateIfAny => format!("{}bit", x.as_f64().unwrap_or(0.0) * 8.0),
                     Kind::TimeOrPackets if key.ends_with("pkts") => format!("{x}p"),
-                    Kind::Time | Kind::TimeOrPackets => format!("{x}us"),
+                    // Milliseconds of the words, too, are microseconds here.
+                    Kind::Time | Kind::Millis | Kind::TimeOrPackets => format!("{x}us"),
                     _ => x.to_string(),
                 };
                 words.extend([word.name.to_string(), text]);

@@ -31,9 +31,12 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
         }
         let is_shown =
             trimmed.starts_with("qdisc ") || trimmed.starts_with("class ") || trimmed.starts_with("tc ");
-        let more = record.is_some() && (continued || indented && !is_shown);
+        let counted = record.as_ref().is_some_and(|r| !r.counts.is_empty());
+        // Some counters of dualpi2's begin at the margin.
+        let more = record.is_some() && (continued || !is_shown && (indented || counted && !is_line(trimmed)));
         let ends = trimmed.strip_suffix('\\');
-        let counts = record.as_ref().is_some_and(|r| !r.counts.is_empty()) || trimmed.starts_with("Sent ");
+        let counts =
+            counted || ["Sent ", "prob_mark ", "forced_mark "].iter().any(|begin| trimmed.starts_with(begin));
         continued = ends.is_some();
         let trimmed = ends.unwrap_or(trimmed);
         match &mut record {
@@ -50,6 +53,14 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
         }
     }
     finish(dump, record, kernel);
+}
+
+/// Says whether a line begins as one that people type.
+fn is_line(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    ["sudo", "filter", "ip", "modprobe"].contains(&first)
+        || grammar::find(first).is_some()
+        || structure(first).is_some()
 }
 
 /// Adds what a record says. One of a shell may have several commands.
@@ -106,7 +117,7 @@ fn command(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counters
             false,
         ),
         "class" => of_class(dump, line, rest, counts),
-        _ => of_queue(dump, line, rest, counts, kernel),
+        _ => of_queue(dump, (line, words.len() > rest.len()), rest, counts, kernel),
     }
 }
 
@@ -160,7 +171,14 @@ fn is_handle(word: &str) -> bool {
     word.split_once(':').is_some_and(|(major, minor)| hex(major) && hex(minor))
 }
 
-fn of_queue(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counters>, kernel: Kernel) {
+/// Adds a queue. `named` says that the word qdisc stands before the others.
+fn of_queue(
+    dump: &mut Dump,
+    (line, named): (usize, bool),
+    words: &[&str],
+    counts: Option<Counters>,
+    kernel: Kernel,
+) {
     let (verb, words) = verb(words);
     let mut head = Head { line, ..Head::default() };
     let words = place(&mut head, words);
@@ -177,6 +195,7 @@ fn of_queue(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counter
         return queue(dump, &head, &[], counts, kernel);
     }
     let mut words = place(&mut head, words).to_vec();
+    head.shown = named && verb.is_none() && head.handle.is_some();
     while let Some(at) = words.iter().position(|word| *word == "stab") {
         dump.problem(line, "stab", "sizes of packets are those of the scenario: left out", false);
         // Its own words have a value each.
@@ -281,6 +300,10 @@ fn counters(lines: &[&str]) -> Option<Counters> {
                 counters.packets = number(words.get(3)).unwrap_or(0);
                 counters.pairs(&words[5.min(words.len())..]);
             }
+            ["memory_used", used, "max", most, ..] => {
+                counters.pair("memory_used", used);
+                counters.pair("max_memory_used", most);
+            }
             ["backlog", _, _, ref rest @ ..] if !table => {
                 counters.backlog_bytes = words.get(1).and_then(|word| crate::values::size(word)).unwrap_or(0);
                 counters.backlog_packets = number(words.get(2)).unwrap_or(0);
@@ -336,7 +359,8 @@ impl Counters {
     pub(super) fn count_marks(&mut self) {
         let names = ["ecn_mark", "marked", "ecn_marks", "marks", "ce_mark"];
         let of = |pairs: &[(String, String)]| -> Option<u64> {
-            let found = pairs.iter().filter(|(name, _)| names.contains(&name.as_str()));
+            // JSON of dualpi2 has dashes.
+            let found = pairs.iter().filter(|(name, _)| names.contains(&name.replace('-', "_").as_str()));
             found.filter_map(|(_, value)| value.parse::<u64>().ok()).reduce(u64::saturating_add)
         };
         let tins = self.tins.iter().filter_map(|(_, pairs)| of(pairs)).reduce(u64::saturating_add);

@@ -22,8 +22,8 @@ impl<'a> Section<'a> {
 /// Options that are read, or that say nothing of a queue.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
-    "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "tcmpu", "iqdisc_opts",
-    "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit", "debug_logging", "verbosity",
+    "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "tcMPU", "tcMTU",
+    "tSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit", "debug_logging", "verbosity",
     "linklayer_advanced", "linklayer_adaptation_mechanism", "qdisc_advanced", "qdisc_really_really_advanced",
 ];
 
@@ -156,7 +156,8 @@ fn one(dump: &mut Dump, section: &Section<'_>, kernel: Kernel) {
         // Behind quotation marks the options of the qdisc are words.
         words.extend(get(options).unwrap_or_default().split_whitespace().map(str::to_string));
         let before = dump.queues.len();
-        let head = Head { line, kind: qdisc, device: Some(device), handle: Some("1:"), parent: None };
+        let head =
+            Head { line, kind: qdisc, device: Some(device), handle: Some("1:"), parent: None, shown: false };
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         queue(dump, &head, &words, None, kernel);
         if let (false, Some(queue)) = (is_cake, dump.queues.get_mut(before)) {
@@ -176,7 +177,7 @@ fn layer<'a>(get: &impl Fn(&str) -> Option<&'a str>, words: &mut Vec<String>) {
         Some("ethernet") => words.push("noatm".into()),
         _ => return,
     }
-    for (word, option) in [("overhead", "overhead"), ("mpu", "tcmpu")] {
+    for (word, option) in [("overhead", "overhead"), ("mpu", "tcMPU")] {
         if let Some(value) = get(option) {
             words.extend([word.to_string(), value.to_string()]);
         }

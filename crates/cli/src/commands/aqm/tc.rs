@@ -6,7 +6,7 @@ mod scenario;
 
 use choice::{Format, To, without_line};
 
-use quell_aqm::catalog::{self, CATALOG};
+use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_scenario::{Document, Plugins};
 use quell_tc::{Kernel, Link, Place, Written, defaults};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize, Time};
@@ -28,14 +28,14 @@ Examples:
   quell aqm tc dualpi2 --kernel 7.2
   quell aqm tc cake --defaults
   quell aqm tc scenarios/main.toml
-  quell aqm tc --read 'qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024'
+  quell aqm tc --read 'qdisc codel 8001: root refcnt 2 limit 1000p target 5ms interval 100ms ecn'
   tc -s qdisc show | quell aqm tc --read - --to gateway
   quell aqm tc --read /etc/config/sqm
 
 Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
 pub struct Args {
     /// The algorithm's name, or a scenario file: the lines of each of its links.
-    #[arg(value_name = "NAME", required_unless_present = "read")]
+    #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
     /// input. Prints the keys of a scenario.
@@ -56,7 +56,7 @@ pub struct Args {
     /// The link's rate.
     #[arg(long, value_name = "RATE")]
     rate: Option<BitRate>,
-    /// What a packet takes of the rate under htb, by a word of tc-cake(8), such as docsis or pppoe-llcsnap.
+    /// What a packet takes of the rate under htb or on an ifb device, by a word of tc-cake(8), such as docsis or pppoe-llcsnap.
     #[arg(long, value_name = "WORD")]
     layer: Option<String>,
     /// What may wait; default the kernel's.
@@ -96,7 +96,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(line) = &args.read {
         return read::run(line, args.to, args.kernel, args.format);
     }
-    let given = args.name.as_deref().unwrap_or_default();
+    let Some(given) = args.name.as_deref() else {
+        return Err(bad_input!(
+            "give an algorithm's name or a scenario file, whose lines are printed, or --read with lines to read"
+        ));
+    };
     // tc's name is one, too.
     let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
     if catalog::find(ours).is_none() && (given.ends_with(".toml") || given.contains('/') || given == "-") {
@@ -152,33 +156,43 @@ fn write(args: &Args, name: &str) -> Result<Written, Failure> {
         return Err(bad_input!("{name}: is not of the catalog"));
     };
     let link = Link { rate: args.rate, buffer, ecn, mean_packet: args.packet };
-    quell_tc::write(&config, &link, &place(args)?, args.kernel).map_err(|e| bad_input!("{e}"))
+    let needs_rate = matches!(&config, AqmConfig::Cake(cake) if cake.bandwidth.is_none());
+    quell_tc::write(&config, &link, &place(args, needs_rate)?, args.kernel).map_err(|e| bad_input!("{e}"))
 }
 
-fn place(args: &Args) -> Result<Place, Failure> {
+/// Where the queue goes. `needs_rate` says that it shapes itself, and has no rate of its own.
+fn place(args: &Args, needs_rate: bool) -> Result<Place, Failure> {
     device("--dev", &args.dev)?;
     let device = args.dev.clone();
-    if args.layer.is_some() && args.at != At::Htb {
-        return Err(bad_input!("--layer: is for --at htb; cake has overhead, mpu and framing as parameters"));
+    if args.layer.is_some() && args.at == At::Root {
+        return Err(bad_input!(
+            "--layer: is for --at htb and --at ifb; cake has overhead, mpu and framing as parameters"
+        ));
     }
+    let shaped = |rate: BitRate| match &args.layer {
+        None => Ok(LinkLayer::plain(rate)),
+        Some(word) => LinkLayer::named(word, rate).ok_or_else(|| {
+            bad_input!(
+                "--layer: \"{}\" is no layer of tc-cake(8), such as docsis",
+                quell_units::text::cut(word)
+            )
+        }),
+    };
     Ok(match args.at {
         At::Root => Place::Root { device },
         // The name of a device has at most 15 letters.
-        At::Ifb => Place::Ifb { ifb: format!("ifb4{device}").chars().take(15).collect(), device },
+        At::Ifb => {
+            if args.rate.is_none() && (args.layer.is_some() || needs_rate) {
+                return Err(bad_input!("--at ifb: needs the rate to shape to, below the link's: give --rate"));
+            }
+            let ifb = format!("ifb4{device}").chars().take(15).collect();
+            Place::Ifb { device, ifb, shaped: args.rate.map(shaped).transpose()? }
+        }
         At::Htb => {
             let rate = args
                 .rate
                 .ok_or_else(|| bad_input!("--at htb: needs the rate that it shapes to: give --rate"))?;
-            let shaped = match &args.layer {
-                None => LinkLayer::plain(rate),
-                Some(word) => LinkLayer::named(word, rate).ok_or_else(|| {
-                    bad_input!(
-                        "--layer: \"{}\" is no layer of tc-cake(8), such as docsis",
-                        quell_units::text::cut(word)
-                    )
-                })?,
-            };
-            Place::Htb { device, shaped }
+            Place::Htb { device, shaped: shaped(rate)? }
         }
     })
 }

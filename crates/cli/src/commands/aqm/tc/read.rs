@@ -42,7 +42,9 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
         (Format::Text, To::Scenario) => terminal::print(&scenario(&links))?,
         (Format::Text, To::Gateway) => terminal::print(&gateway(&links)?)?,
     }
-    problems.iter().for_each(|problem| terminal::note(problem));
+    let (fatal, passed): (Vec<_>, Vec<_>) =
+        dump.problems.iter().zip(&problems).partition(|(problem, _)| problem.fatal);
+    passed.iter().for_each(|(_, says)| terminal::note(says));
     if dump.more_problems > 0 {
         terminal::note(&format!("{} more such places of the text", dump.more_problems));
     }
@@ -55,7 +57,14 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
             }
         }
     }
-    Ok(())
+    // What else the text has is printed, and the line is not passed over.
+    match &fatal[..] {
+        [] => Ok(()),
+        [(_, says), rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!("; and {} more lines", rest.len()) };
+            Err(bad_input!("--read: {says}{more}"))
+        }
+    }
 }
 
 /// The text that is read: a file's, standard input's, or the line itself.
@@ -246,7 +255,8 @@ fn heading(link: &Shaped) -> String {
 fn counted(counters: &Counters) -> String {
     let marked = counters.marked.map_or(String::new(), |marked| format!(", marked {marked}"));
     let mut text = format!(
-        "# tc counted: sent {} B in {} packets, dropped {}{marked}, overlimits {}, requeues {}, backlog {} B in {} packets\n",
+        "# tc counted: sent {} B in {} packets, dropped {}{marked}, overlimits {}, requeues {}, backlog {} B in {} \
+         packets\n",
         counters.bytes,
         counters.packets,
         counters.dropped,
@@ -280,8 +290,10 @@ fn scenario(links: &[Shaped]) -> String {
         }
         text.push_str(&tables(link));
     }
-    if links.iter().all(|link| !matches!(link.shape, Shape::Rate(_))) {
+    if links.iter().all(|link| rate(link).is_none()) {
         terminal::note("give the link a rate and a delay, of which the lines say nothing");
+    } else if links.iter().all(|link| !matches!(link.shape, Shape::Rate(_))) {
+        terminal::note("give the link a delay, and a rate above the one that is shaped to");
     }
     if links.iter().any(|link| !groups(link).is_empty()) {
         terminal::note(
