@@ -197,7 +197,7 @@ fn a_dump_that_is_cut_is_an_answer() {
     assert!(dump.problems[0].fatal && dump.problems[0].says.contains("ends there"), "{:?}", dump.problems);
 }
 
-/// Ends of lines, repeated words, words after the 24th, words of newer kernels, and what is no text.
+/// Ends of lines, repeated words, words after the 24th, words of newer kernels, and bytes that are not text.
 #[test]
 fn what_is_odd_is_named() {
     let text = include_str!("data/kernel-6.12/htb-leaves.txt");

@@ -14,7 +14,7 @@ use super::channel::AccessPoint;
 /// stations that have just come. Linux pays so too. As there (F. Fietkau, patches 4/7 and 7/7 of 25 June 2022 to
 /// linux-wireless), a station pays for what it sends only within [`ACTIVE`] of having come into the order or having had a
 /// turn that left packets, and one that owes airtime is in the order without packets until it has earned what it owes.
-/// So what a station sends while the access point has little for it does not hold up the little for long.
+/// So a station that sends much does not wait long for the little that the access point has for it.
 #[derive(Clone, Debug)]
 pub struct Ring {
     order: VecDeque<usize>,
