@@ -75,8 +75,6 @@ class Case:
     quell: list[str] = field(default_factory=list)
     # Words that `tc -s -d qdisc show` must have.
     shows: list[str] = field(default_factory=list)
-    # Why what the kernel shows is not read back.
-    unread: str = ""
     # With --write packets are sent through the device, and what tc shows then is kept for the tests of its readers.
     keep: bool = False
 
@@ -350,8 +348,6 @@ def wrong_with(kernel: Kernel, case: Case, seen: Seen, quell: list[str]) -> list
     if not seen.accepted:
         return ["refused: " + "; ".join(seen.stderr.splitlines())]
     wrong = [f"does not show {words!r}, but:\n{seen.text}" for words in case.shows if words not in seen.text]
-    if case.unread:
-        return wrong
     given = meaning(quell, kernel, "\n".join(case.lines))
     wrong += [f"text: {what}" for what in different(given, meaning(quell, kernel, seen.text))]
     if case.name.endswith(DEFAULT) and (unsaid := usual(quell, kernel, case.qdisc, given.get("algorithm", ""))):

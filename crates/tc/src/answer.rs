@@ -97,7 +97,8 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["qevent"], "", Says("what happens to each packet is in the results: leave it out")),
     // SFQ.
     (&["divisor"], "flows", Write("flows = 1024")),
-    (&["flows"], "perturb", Says("its divisor is flows here, and its bound of flows at a time is active: write active = 128")),
+    (&["flows"], "perturb", Says("its divisor is flows here, and its bound of flows at a time is active: \
+       write active = 128")),
     (&["headdrop"], "perturb", Says("a full buffer costs the longest queue its last packet here: leave it out")),
     (&["redflowlimit"], "depth", Says("another algorithm here: write algorithm = \"sfq-red\"")),
     (&["min", "max", "probability", "avpkt", "burst", "harddrop"], "perturb", Says("RED in each queue is another \
@@ -126,9 +127,10 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["dual_srchost"], "isolation", Write("isolation = \"dual-srchost\"")),
     (&["dual_dsthost"], "isolation", Write("isolation = \"dual-dsthost\"")),
     (&["triple_isolate"], "isolation", Write("isolation = \"triple-isolate\"")),
-    (&["nat"], "isolation", Says("hosts are those before their addresses are translated here, as with nat: leave it out")),
-    (&["nonat"], "isolation", Says("hosts behind one address are told apart here, as with nat; with isolation = \"flows\" \
-       nobody tells hosts apart")),
+    (&["nat"], "isolation", Says("hosts are those before their addresses are translated here, as with nat: \
+       leave it out")),
+    (&["nonat"], "isolation", Says("hosts behind one address are told apart here, as with nat; with isolation = \
+       \"flows\" nobody tells hosts apart")),
     (&["wash"], "isolation", Write("wash = true")),
     (&["nowash"], "isolation", Write("wash = false")),
     (&["ack_filter"], "isolation", Write("ack_filter = \"on\"")),

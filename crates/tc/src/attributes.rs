@@ -10,7 +10,8 @@ pub type Set = (&'static str, &'static [(&'static str, &'static str)]);
 #[rustfmt::skip]
 pub const SETS: &[Set] = &[
     ("tc-fifo-qopt", &[("limit", "u32")]),
-    ("tc-codel-attrs", &[("target", "u32"), ("limit", "u32"), ("interval", "u32"), ("ecn", "u32"), ("ce-threshold", "u32")]),
+    ("tc-codel-attrs", &[("target", "u32"), ("limit", "u32"), ("interval", "u32"), ("ecn", "u32"),
+    ("ce-threshold", "u32")]),
     ("tc-fq-codel-attrs", &[
         ("target", "u32"), ("limit", "u32"), ("interval", "u32"), ("ecn", "u32"), ("flows", "u32"), ("quantum", "u32"),
         ("ce-threshold", "u32"), ("drop-batch-size", "u32"), ("memory-limit", "u32"), ("ce-threshold-selector", "u8"),
@@ -37,7 +38,8 @@ pub const SETS: &[Set] = &[
     ]),
     ("tc-choke-attrs", &[("parms", "binary"), ("stab", "binary"), ("max-p", "u32")]),
     ("tc-sfq-qopt-v1", &[
-        ("v0", "binary"), ("depth", "u32"), ("headdrop", "u32"), ("limit", "u32"), ("qth-min", "u32"), ("qth-max", "u32"),
+        ("v0", "binary"), ("depth", "u32"), ("headdrop", "u32"), ("limit", "u32"), ("qth-min", "u32"),
+        ("qth-max", "u32"),
         ("Wlog", "u8"), ("Plog", "u8"), ("Scell-log", "u8"), ("flags", "u8"), ("max-P", "u32"), ("stats", "binary"),
     ]),
     ("tc-sfb-qopt", &[
@@ -47,10 +49,12 @@ pub const SETS: &[Set] = &[
     ("tc-cake-attrs", &[
         ("base-rate64", "u64"), ("diffserv-mode", "u32"), ("atm", "u32"), ("flow-mode", "u32"), ("overhead", "u32"),
         ("rtt", "u32"), ("target", "u32"), ("autorate", "u32"), ("memory", "u32"), ("nat", "u32"), ("raw", "u32"),
-        ("wash", "u32"), ("mpu", "u32"), ("ingress", "u32"), ("ack-filter", "u32"), ("split-gso", "u32"), ("fwmark", "u32"),
+        ("wash", "u32"), ("mpu", "u32"), ("ingress", "u32"), ("ack-filter", "u32"), ("split-gso", "u32"),
+        ("fwmark", "u32"),
     ]),
     ("tc-tbf-attrs", &[
-        ("parms", "binary"), ("rtab", "binary"), ("ptab", "binary"), ("rate64", "u64"), ("prate4", "u64"), ("burst", "u32"),
+        ("parms", "binary"), ("rtab", "binary"), ("ptab", "binary"), ("rate64", "u64"), ("prate4", "u64"),
+        ("burst", "u32"),
         ("pburst", "u32"),
     ]),
 ];

@@ -161,8 +161,8 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
     };
     if root.is_none() && device.is_none() {
         notes.push(
-            "tc class show prints no device, and no htb of the text, or several, have the classes' handle: give what tc \
-             qdisc show dev and tc class show dev print of one device"
+            "tc class show prints no device, and no htb of the text, or several, have the classes' handle: give what \
+             tc qdisc show dev and tc class show dev print of one device"
                 .to_string(),
         );
     }

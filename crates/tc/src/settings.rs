@@ -42,7 +42,8 @@ impl Settings {
     }
 
     /// Reads words behind those that were read before. Of a setting that comes again the last one counts, as for tc.
-    /// What tc has `shown` may have words of newer versions; of what people type tc refuses a word that it does not know.
+    /// What tc has `shown` may have words of newer versions; of what people type tc refuses a word that it does not
+    /// know.
     pub(crate) fn read(&mut self, words: &[&str], shown: bool) -> Vec<Wrong> {
         let mut wrong = Vec::new();
         let mut given: Vec<&'static str> = Vec::new();
@@ -110,7 +111,8 @@ impl Settings {
         wrong
     }
 
-    /// What to say of a word that is not known, and whether tc refuses the line: `before` is the word with the value before.
+    /// What to say of a word that is not known, and whether tc refuses the line: `before` is the word with the value
+    /// before.
     fn unknown(
         &self,
         text: &str,

@@ -73,8 +73,8 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
             lines.push(format!("tc qdisc replace dev {device} root handle 1: {leaf}"));
             if !shapes {
                 notes.push(format!(
-                    "root: the queue is where the device is the bottleneck; a device that is faster than the link keeps it \
-                     empty, and needs htb above {}",
+                    "root: the queue is where the device is the bottleneck; a device that is faster than the link \
+                     keeps it empty, and needs htb above {}",
                     grammar.name
                 ));
             }
@@ -86,8 +86,8 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
                 format!("ip link set dev {ifb} up"),
                 format!("tc qdisc replace dev {device} handle ffff: ingress"),
                 format!(
-                    "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress redirect \
-                     dev {ifb}"
+                    "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress \
+                     redirect dev {ifb}"
                 ),
             ]);
             match layer.filter(|_| !shapes) {
@@ -95,8 +95,8 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
                 None => lines.push(format!("tc qdisc replace dev {ifb} root handle 1: {leaf}")),
             }
             notes.push(format!(
-                "ifb: the lines are for a host without {ifb} and without an ingress qdisc on {device}; the packets have come \
-                 in already, so the rate must be below the link's"
+                "ifb: the lines are for a host without {ifb} and without an ingress qdisc on {device}; the packets \
+                 have come in already, so the rate must be below the link's"
             ));
         }
         Place::Htb { device, shaped: layer } => shaped(&mut lines, &mut notes, device, layer, &leaf),
@@ -104,7 +104,8 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
     Ok(Written { lines, notes })
 }
 
-/// CAKE that shapes to a rate, with what the link adds to packets; its own words for that stay where the link adds nothing.
+/// CAKE that shapes to a rate, with what the link adds to packets; its own words for that stay where the link adds
+/// nothing.
 fn of_layer(cake: &CakeParams, layer: &LinkLayer) -> AqmConfig {
     let mut cake = cake.clone();
     cake.bandwidth = Some(layer.rate);

@@ -62,9 +62,9 @@ proptest! {
 
     #[test]
     fn fq_codel_returns(a in limit(), b in maybe("target", 1..500_000, "us"), c in maybe("interval", 1..900_000, "us"),
-        d in proptest::option::of(1..50_000_u32), e in choice(&["", "ecn", "noecn"]), f in maybe("flows", 1..65_537, ""),
-        g in maybe("quantum", 256..9_000, ""), h in maybe("memory_limit", 1_000..40_000_000, "b"),
-        i in maybe("drop_batch", 1..256, ""), j in choice(&["", "ce_threshold_selector 1/3"])) {
+        d in proptest::option::of(1..50_000_u32), e in choice(&["", "ecn", "noecn"]),
+        f in maybe("flows", 1..65_537, ""), g in maybe("quantum", 256..9_000, ""),
+        h in maybe("memory_limit", 1_000..40_000_000, "b"), i in maybe("drop_batch", 1..256, ""), j in choice(&["", "ce_threshold_selector 1/3"])) {
         let d = d.map_or(String::new(), |us| format!("ce_threshold {us}us {j}"));
         returns(&format!("fq_codel {a} {b} {c} {d} {e} {f} {g} {h} {i}"));
     }
@@ -100,7 +100,8 @@ proptest! {
 
     #[test]
     fn dualpi2_of_round_trips_returns(max in 1_000..2_000_000_u32, typical in proptest::option::of(34..=100_u32)) {
-        let typical = typical.map_or(String::new(), |percent| format!("typical_rtt {}us", (max / 100 * percent).max(1)));
+        let typical = typical.map(|percent| format!("typical_rtt {}us", (max / 100 * percent).max(1)));
+        let typical = typical.unwrap_or_default();
         returns(&format!("dualpi2 max_rtt {max}us {typical}"));
     }
 
@@ -109,14 +110,17 @@ proptest! {
         p in 1..1_000_u32, flags in choice(&["", "ecn", "ecn harddrop"])) {
         let (max, burst) = (min + more, min / 1_000 + 1 + long);
         let p = f64::from(p) / 1_000.0;
-        returns(&format!("red limit {} min {min} max {max} avpkt 1000 burst {burst} probability {p} {flags}", max + limit));
+        let limit = max + limit;
+        returns(&format!("red limit {limit} min {min} max {max} avpkt 1000 burst {burst} probability {p} {flags}"));
     }
 
     #[test]
-    fn choke_returns(min in 2..500_u32, more in 1..500_u32, limit in 0..4_000_u32, long in 0..500_u32, p in 1..1_000_u32,
-        ecn in choice(&["", "ecn"])) {
+    fn choke_returns(min in 2..500_u32, more in 1..500_u32, limit in 0..4_000_u32,
+        long in 0..500_u32, p in 1..1_000_u32, ecn in choice(&["", "ecn"])) {
         let (max, burst, p) = (min + more, min + long, f64::from(p) / 1_000.0);
-        returns(&format!("choke limit {} min {min} max {max} bandwidth 10mbit burst {burst} probability {p} {ecn}", max + limit));
+        let limit = max + limit;
+        let average = format!("bandwidth 10mbit burst {burst} probability {p}");
+        returns(&format!("choke limit {limit} min {min} max {max} {average} {ecn}"));
     }
 
     #[test]
@@ -129,17 +133,23 @@ proptest! {
     #[test]
     fn sfb_returns(a in limit(), b in maybe("rehash", 1..4_000_000, ""), c in maybe("db", 1..4_000_000, ""),
         d in maybe("max", 1..1_000, ""), e in maybe("target", 1..1_000, ""), f in proptest::option::of(0..65_536_u32),
-        g in proptest::option::of(0..65_536_u32), h in maybe("penalty_rate", 0..1_000, ""), i in maybe("penalty_burst", 0..1_000, "")) {
-        let part = |name: &str, n: Option<u32>| n.map_or(String::new(), |n| format!("{name} {:.9}", f64::from(n) / 65_535.0));
+        g in proptest::option::of(0..65_536_u32), h in maybe("penalty_rate", 0..1_000, ""),
+        i in maybe("penalty_burst", 0..1_000, "")) {
+        let share = |n: u32| f64::from(n) / 65_535.0;
+        let part = |name: &str, n: Option<u32>| n.map_or(String::new(), |n| format!("{name} {:.9}", share(n)));
         returns(&format!("sfb {a} {b} {c} {d} {e} {} {} {h} {i}", part("increment", f), part("decrement", g)));
     }
 
     #[test]
-    fn cake_returns(a in maybe("bandwidth", 1..4_000_000, "kbit"), b in choice(&["", "besteffort", "diffserv3", "diffserv4"]),
-        c in choice(&["", "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"]),
+    fn cake_returns(a in maybe("bandwidth", 1..4_000_000, "kbit"),
+        b in choice(&["", "besteffort", "diffserv3", "diffserv4"]),
+        c in choice(&["", "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
+            "triple-isolate"]),
         d in choice(&["", "wash", "nowash"]), e in choice(&["", "ingress", "egress"]),
-        f in choice(&["", "ack-filter", "ack-filter-aggressive", "no-ack-filter"]), g in maybe("rtt", 1..4_000_000, "us"),
-        h in choice(&["", "docsis", "pppoe-ptm ether-vlan", "conservative", "ethernet", "raw", "atm overhead 44 mpu 20"]),
+        f in choice(&["", "ack-filter", "ack-filter-aggressive", "no-ack-filter"]),
+        g in maybe("rtt", 1..4_000_000, "us"),
+        h in choice(&["", "docsis", "pppoe-ptm ether-vlan", "conservative", "ethernet", "raw",
+            "atm overhead 44 mpu 20"]),
         i in maybe("memlimit", 1_000_000..40_000_000, ""), j in choice(&["", "autorate-ingress"]),
         k in choice(&["", "metro", "satellite"])) {
         returns(&format!("cake {a} {b} {c} {d} {e} {f} {g} {h} {i} {j} {k}"));
@@ -152,7 +162,9 @@ proptest! {
 
     /// Whatever stands in a text, it is an answer, and each line that is left out is named.
     #[test]
-    fn no_text_is_dropped_in_silence(text in "(qdisc|class|tc|sudo|fq_codel|cake|htb|1:10|dev|root|[a-z0-9:'=\\[{\"\r\n\t \u{0}]{1,8}| ){1,20}") {
+    fn no_text_is_dropped_in_silence(
+        text in "(qdisc|class|tc|sudo|fq_codel|cake|htb|1:10|dev|root|[a-z0-9:'=\\[{\"\r\n\t \u{0}]{1,8}| ){1,20}",
+    ) {
         let dump = read(&text, KERNEL);
         let _ = links(&dump);
         prop_assert!(!dump.queues.is_empty() || !dump.classes.is_empty() || !dump.problems.is_empty(), "{text:?}");
@@ -160,9 +172,11 @@ proptest! {
 
     #[test]
     fn words_of_a_grammar_in_any_order_are_read_or_named(
-        words in proptest::collection::vec(proptest::sample::select(vec!["limit", "target", "5ms", "1/3", "ecn", "flows",
-            "-4", "18mbit", "fwmark", "0xff", "overhead", "rtt", "stab", "parent", "dev", "99999999999999999999"]), 0..30),
-        kind in choice(&["fq_codel", "cake", "pie", "dualpi2", "red", "choke", "sfq", "sfb", "tbf", "codel", "fq_pie", "pfifo"])) {
+        words in proptest::collection::vec(proptest::sample::select(vec!["limit", "target", "5ms", "1/3", "ecn",
+            "flows", "-4", "18mbit", "fwmark", "0xff", "overhead", "rtt", "stab", "parent", "dev",
+            "99999999999999999999"]), 0..30),
+        kind in choice(&["fq_codel", "cake", "pie", "dualpi2", "red", "choke", "sfq", "sfb", "tbf", "codel", "fq_pie",
+            "pfifo"])) {
         let dump = read(&format!("qdisc {kind} 1: root {}", words.join(" ")), KERNEL);
         let _ = links(&dump);
         prop_assert!(!dump.queues.is_empty() || !dump.problems.is_empty());
@@ -290,8 +304,8 @@ fn every_line_of_the_corpus_is_an_answer() {
     }
 }
 
-/// What a kernel showed of lines that it was given (conformance/linux/boot): `tc -s -d qdisc show` with the classes, and
-/// `tc -s -d -j qdisc show`.
+/// What a kernel showed of lines that it was given (conformance/linux/boot): `tc -s -d qdisc show` with the classes,
+/// and `tc -s -d -j qdisc show`.
 struct Shown {
     name: String,
     kernel: Kernel,
@@ -328,8 +342,8 @@ fn case(name: &str, kernel: Kernel) -> Shown {
     shown().into_iter().find(|case| case.name == name && case.kernel == kernel).unwrap()
 }
 
-/// Parameters that differ, but for what the kernel rounds: PIE's interval to ticks of 4 ms, and in JSON CoDel's times to
-/// its clock.
+/// Parameters that differ, but for what the kernel rounds: PIE's interval to ticks of 4 ms, and in JSON CoDel's times
+/// to its clock.
 fn different(ours: &AqmConfig, theirs: &AqmConfig, is_json: bool) -> Vec<String> {
     let rounded: &[&str] = match ours.name() {
         "pie" | "fq-pie" => &["update_interval"],
@@ -426,7 +440,8 @@ fn a_typo_is_refused_and_so_is_a_cut() {
         Some(("drop-tail", QueueSize::Packets(1000.0)))
     );
     // The smallest packet of sqm-scripts.
-    let uci = "config queue\n\toption upload '5000'\n\toption linklayer 'atm'\n\toption overhead '44'\n\toption tcMPU '84'\n";
+    let uci = "config queue\n\toption upload '5000'\n\toption linklayer 'atm'\n\
+         \toption overhead '44'\n\toption tcMPU '84'\n";
     let dump = read(uci, KERNEL);
     let AqmConfig::Cake(cake) = &dump.queues[0].meaning.as_ref().unwrap().aqm else { panic!() };
     assert_eq!((cake.overhead.get(), cake.mpu.get()), (44, 84));
@@ -581,7 +596,8 @@ fn a_place_has_all_of_its_lines() {
         htb.lines,
         [
             "tc qdisc replace dev eth0 root handle 1: htb default 10",
-            "tc class replace dev eth0 parent 1: classid 1:10 htb rate 18mbit ceil 18mbit quantum 1514 overhead 4 mpu 64",
+            "tc class replace dev eth0 parent 1: classid 1:10 htb rate 18mbit ceil 18mbit quantum 1514 overhead 4 \
+             mpu 64",
             "tc qdisc replace dev eth0 parent 1:10 handle 10: fq_codel",
         ]
     );

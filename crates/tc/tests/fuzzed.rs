@@ -30,7 +30,8 @@ proptest! {
     fn words_with_values_of_any_size(kind in kind(), words in proptest::collection::vec(
         (proptest::sample::select(words()), prop_oneof![Just(String::new()), (0..3_u64).prop_map(|n| n.to_string()),
             (0..5_000_000_000_u64).prop_map(|n| n.to_string()), (0..5_000_u32, proptest::sample::select(vec!["ms", "kb",
-            "mbit", "%", "p", "us", "s"])).prop_map(|(n, unit)| format!("{n}{unit}")), Just("0.3".to_string())]), 0..8)) {
+            "mbit", "%", "p", "us", "s"])).prop_map(|(n, unit)| format!("{n}{unit}")),
+            Just("0.3".to_string())]), 0..8)) {
         let words: Vec<String> = words.iter().map(|(word, value)| format!("{word} {value}")).collect();
         fuzz::tc(format!("{kind} {}", words.join(" ")).as_bytes());
     }

@@ -108,8 +108,8 @@ fn layer(draft: &mut Draft, params: &CakeParams, rate: BitRate) {
     let raw = params.overhead.get() == 0 && params.mpu.get() == 0 && params.framing == Framing::None;
     if raw && params.layer == Layer::Ip && rate.bps() > 0 {
         draft.note(
-            "overhead = 0 B: without the word, the kernel counts a packet with its 14 bytes of Ethernet; say what the link \
-             adds, such as docsis or pppoe-ptm",
+            "overhead = 0 B: without the word, the kernel counts a packet with its 14 bytes of Ethernet; say what the \
+             link adds, such as docsis or pppoe-ptm",
         );
     }
     draft.settings.choose(match params.framing {

@@ -77,7 +77,9 @@ pub(super) fn say(draft: &mut Draft, params: &DualPi2Params, link: &Link) {
         Classifier::AnyEct => draft.settings.choose("any_ect"),
         _ => {
             draft.settings.choose("l4s_ect");
-            draft.note("classifier: the kernel goes by the ECN field, or by the priority of packets: l4s_ect is written");
+            draft.note(
+                "classifier: the kernel goes by the ECN field, or by the priority of packets: l4s_ect is written",
+            );
         }
     }
     draft.settings.choose("split_gso");
@@ -220,8 +222,8 @@ fn round_trips(draft: &mut Draft) -> Result<(), String> {
     draft.settings.set("target", Value::Time(typical));
     draft.settings.set("tupdate", Value::Time(update));
     draft.note(format!(
-        "max_rtt and typical_rtt: tc makes target {typical} us, tupdate {update} us, alpha {alpha:.6} and beta {beta:.6} of \
-         them, whatever else the line says of these"
+        "max_rtt and typical_rtt: tc makes target {typical} us, tupdate {update} us, alpha {alpha:.6} and beta \
+         {beta:.6} of them, whatever else the line says of these"
     ));
     Ok(())
 }

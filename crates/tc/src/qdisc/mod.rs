@@ -119,8 +119,8 @@ pub(crate) fn say(config: &AqmConfig, link: &Link, kernel: Kernel) -> Result<Sai
     Ok(Said { settings: written, notes: draft.notes })
 }
 
-/// The meaning of a qdisc's words in a scenario: `given` are those of a line, without defaults. tc prints some words only
-/// where they are not off, so what is `shown` and lacks them says that they are off.
+/// The meaning of a qdisc's words in a scenario: `given` are those of a line, without defaults. tc prints some words
+/// only where they are not off, so what is `shown` and lacks them says that they are off.
 ///
 /// # Errors
 /// Says what the line lacks.

@@ -32,8 +32,8 @@ fn say_both(draft: &mut Draft, of: &Both, link: &Link) {
     let (ms, rest) = (of.update_interval.nanos() / 1_000_000, of.update_interval.nanos() % 1_000_000);
     if rest > 0 || ms % 4 > 0 {
         draft.note(format!(
-            "update_interval = {}: the kernel counts ticks, whole ones: {} ms of 4 ms at 250 per second (Debian), {} ms at \
-             1000",
+            "update_interval = {}: the kernel counts ticks, whole ones: {} ms of 4 ms at 250 per second (Debian), {} \
+             ms at 1000",
             of.update_interval,
             (ms + u64::from(rest > 0)).div_ceil(4) * 4,
             ms + u64::from(rest > 0)

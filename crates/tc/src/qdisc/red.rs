@@ -233,8 +233,8 @@ fn mean_average(
     let max_p = given.number("probability").unwrap_or(USUAL_PROBABILITY);
     if draft.shown && !given.has("ewma") {
         draft.note(format!(
-            "probability and ewma are not in what tc printed: assumed are max_p = {max_p} and the weight that tc computes of \
-             a line without burst; tc -d prints both"
+            "probability and ewma are not in what tc printed: assumed are max_p = {max_p} and the weight that tc \
+             computes of a line without burst; tc -d prints both"
         ));
     }
     if !(0.0..=1.0).contains(&max_p) {

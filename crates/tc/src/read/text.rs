@@ -276,7 +276,8 @@ fn tins(n: usize) -> Vec<String> {
 /// Rows of CAKE's table of tins.
 #[rustfmt::skip]
 const ROWS: &[&str] = &[
-    "thresh", "target", "interval", "pk_delay", "av_delay", "sp_delay", "backlog", "pkts", "bytes", "way_inds", "way_miss",
+    "thresh", "target", "interval", "pk_delay", "av_delay", "sp_delay", "backlog", "pkts", "bytes", "way_inds",
+    "way_miss",
     "way_cols", "drops", "marks", "ack_drop", "sp_flows", "bk_flows", "un_flows", "max_len", "quantum",
 ];
 

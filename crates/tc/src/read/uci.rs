@@ -23,7 +23,8 @@ impl<'a> Section<'a> {
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "tcMPU", "tcMTU",
-    "tSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit", "debug_logging", "verbosity",
+    "tSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit",
+    "debug_logging", "verbosity",
     "linklayer_advanced", "linklayer_adaptation_mechanism", "qdisc_advanced", "qdisc_really_really_advanced",
 ];
 

@@ -56,7 +56,8 @@ pub struct Args {
     /// The link's rate.
     #[arg(long, value_name = "RATE")]
     rate: Option<BitRate>,
-    /// What a packet takes of the rate under htb or on an ifb device, by a word of tc-cake(8), such as docsis or pppoe-llcsnap.
+    /// What a packet takes of the rate under htb or on an ifb device, by a word of tc-cake(8), such as docsis or
+    /// pppoe-llcsnap.
     #[arg(long, value_name = "WORD")]
     layer: Option<String>,
     /// What may wait; default the kernel's.
