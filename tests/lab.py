@@ -23,8 +23,9 @@ REQUIRED = os.environ.get("QUELL_REQUIRE_TARGETS") == "1"
 BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
 # Copyright notices and licenses, which the page links to.
 NOTICES = "licenses.txt"
-# The whole page, compressed: what a phone loads before it shows anything.
-MOST_BYTES = 2_150_000
+# The whole page, compressed: what a phone loads before it shows anything. Of it, the advice for a link takes 120 kB:
+# the scenarios and the judge of `quell recommend`, what routers are told, and the lines of tc.
+MOST_BYTES = 2_300_000
 
 
 def run(*command: str, cwd: Path = LAB, env: dict[str, str] | None = None) -> None:

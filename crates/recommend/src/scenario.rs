@@ -246,15 +246,18 @@ fn changes(course: &Course, way: &Way, factor: f64, end: Duration) -> String {
 
 /// The parameters that are not the defaults.
 pub(crate) fn table(config: &AqmConfig) -> Result<toml::Table, String> {
-    let wrong = |error: toml::ser::Error| format!("{}: {error}", config.name());
-    let written = toml::Table::try_from(config).map_err(wrong)?;
-    let default = catalog::find(config.name()).map(|entry| toml::Table::try_from((entry.default)()));
-    let default = default.transpose().map_err(wrong)?.unwrap_or_default();
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", config.name());
+    // Through JSON, which routers' texts need anyway: another form of every algorithm is 15 kB of the page.
+    let values = |config: &AqmConfig| serde_json::to_value(config).map_err(|error| wrong(&error));
+    let default = catalog::find(config.name()).map(|entry| values(&(entry.default)()));
+    let default = default.transpose()?.unwrap_or_default();
     let mut all = toml::Table::new();
     all.insert("algorithm".to_string(), config.name().into());
-    all.extend(
-        written.into_iter().filter(|(key, value)| key != "algorithm" && default.get(key) != Some(value)),
-    );
+    for (key, value) in values(config)?.as_object().into_iter().flatten() {
+        if key != "algorithm" && !value.is_null() && default.get(key) != Some(value) {
+            all.insert(key.clone(), toml::Value::try_from(value).map_err(|error| wrong(&error))?);
+        }
+    }
     Ok(all)
 }
 

@@ -1,7 +1,6 @@
 //! The file of `quell gateway run --config`.
 
 use quell_units::QueueSize;
-use toml::Table;
 
 use super::job::{Job, Unwritable};
 use crate::offer::OF_THE_LINK;
@@ -36,9 +35,10 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         down.ecn || up.ecn,
         slower.aqm.name()
     );
-    let all = Table::try_from(&slower.aqm).unwrap_or_default();
+    let all = serde_json::to_value(&slower.aqm).unwrap_or_default();
     for (name, _) in slower.aqm.changed() {
-        if let Some(value) = all.get(name).filter(|_| !OF_THE_LINK.contains(&name)) {
+        let value = all.get(name).filter(|_| !OF_THE_LINK.contains(&name));
+        if let Some(value) = value.and_then(|value| toml::Value::try_from(value).ok()) {
             text.push_str(&format!("{name} = {value}\n"));
         }
     }
