@@ -10,8 +10,8 @@ const MOST: usize = 1 << 13;
 /// Round trips by time stamps (RFC 7323): an end returns each stamp, and its own is returned in turn.
 ///
 /// Data that pass at `t0` are acknowledged by a packet at `t1` that returns their stamp, and data at `t2` return the
-/// stamp of this. From `t0` to `t2` is one whole round trip, wherever on the path the capture was made (as pping does
-/// for each half; Nichols 2017).
+/// stamp of this. From `t0` to `t2` is one whole round trip, wherever on the path the capture was made (as the
+/// program pping does for each half).
 #[derive(Debug, Default)]
 pub(super) struct Stamps {
     ends: [Sent; 2],

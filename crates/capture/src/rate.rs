@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hdrhistogram::Histogram;
 
-use super::report::{LoadedTrips, Pairs, Waiting};
+use super::report::{LoadedTrips, NEAR, Pairs, Waiting};
 
 /// Whole numbers to 0.1%; larger ones count as `largest`.
 pub(super) fn histogram(largest: u64) -> Histogram<u64> {
@@ -83,8 +83,6 @@ const AROUND: usize = 2;
 const CONVINCING: f64 = 0.5;
 /// Fewer pairs than this may agree by chance.
 const FEWEST: u64 = 10;
-/// The share by which the busiest stretch of a full link and its pairs differ at most.
-pub(super) const NEAR: f64 = 0.1;
 /// Gaps of fewer ticks than this are too coarse.
 const TICKS: f64 = 10.0;
 

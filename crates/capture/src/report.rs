@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::rate::NEAR;
+/// The share by which the busiest stretch of a full link and its pairs differ at most.
+pub(super) const NEAR: f64 = 0.1;
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

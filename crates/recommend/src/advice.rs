@@ -1,22 +1,24 @@
-//! What to type for a recommendation, on the router that there is, and how to check it there.
+//! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
 use quell_router::{Can, Platform, Range, Shaped, Side};
 use quell_units::BitRate;
 use serde::Serialize;
 
-use crate::candidate::{Candidate, Shape};
+use crate::candidate::Candidate;
 use crate::judge::Judged;
 use crate::measure::{Column, Kind};
-use crate::plan::{Plan, Way};
+use crate::plan::Plan;
 use crate::request::Request;
 use crate::scenario::of_direction;
+use crate::way::Shape;
+use crate::way::Way;
 
-/// What to type.
+/// The texts to type.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Advice {
     /// Texts, and where each goes.
     pub parts: Vec<Text>,
-    /// What they do not say, and what else is to be done.
+    /// Remarks on what they do not say, and what else is to be done.
     pub notes: Vec<String>,
 }
 
@@ -32,7 +34,7 @@ pub struct Text {
 /// The Linux whose lines are printed where only algorithms are named: the newest that is known.
 const NEWEST: &str = "linux-7.2";
 
-/// What to type for a candidate.
+/// The texts to type for a candidate.
 pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
     if candidate.shape == Shape::None {
         let notes = vec!["there is nothing to type: the link stays as it is".to_string()];
@@ -56,7 +58,7 @@ pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Ca
 
 /// A direction as routers are told.
 fn side(candidate: &Candidate, way: &Way) -> Side {
-    let link = way.shaper(candidate);
+    let link = candidate.shaper(way);
     let share = link.rate.bps() as f64 / way.mean.bps().max(1) as f64;
     let of = |rate: BitRate| BitRate::from_bps((rate.bps() as f64 * share) as u64);
     let moves = way.rate.moves() && candidate.shape == Shape::Following;

@@ -1,38 +1,22 @@
-//! What a router can do about a link: algorithms with their parameters, and where their queue is.
+//! The means of a router for a link: algorithms with their parameters, and where their queue is.
 
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_aqm::part::Weight;
 use quell_aqm::red::RedParams;
 use quell_theory::rules::design::setting;
-use quell_units::{BitRate, Duration, QueueSize};
+use quell_units::{BitRate, Duration, LinkLayer, QueueSize};
 
+use crate::course::rate;
 use crate::load::FRAME;
-use crate::plan::{Way, as_frames};
 use crate::request::Request;
-
-/// Where a candidate's queue is, and what its rate is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Nothing is done: the queue is the modem's.
-    None,
-    /// The queue is the router's, behind which packets leave at a rate below the link's.
-    Shaped,
-    /// The rate is that below the least rate of a varying link.
-    AtLeast,
-    /// The rate is that below the mean of a varying link.
-    AtMean,
-    /// The rate follows the link's, as cake-autorate means to do.
-    Following,
-    /// The link's own queue has the algorithm, and nothing is shaped.
-    AtLink,
-}
+use crate::way::{Direction, Shape, Way, as_frames};
 
 /// A candidate for a link: one algorithm in both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// Its name, which is that of its scenario's file.
     pub name: String,
-    /// Where its queue is.
+    /// The place of its queue.
     pub shape: Shape,
     /// The algorithm down.
     pub down: AqmConfig,
@@ -42,7 +26,7 @@ pub struct Candidate {
     pub part: [f64; 2],
     /// The longest time that packets may wait in its queue, if it has one of its own; otherwise the algorithm decides.
     pub buffer: Option<Duration>,
-    /// Why the parameters are what they are, without repetition.
+    /// The reasons for its parameters, without repetition.
     pub reasons: Vec<String>,
 }
 
@@ -65,7 +49,7 @@ const ORDER: [&str; 12] = [
 const AT_LINK: [&str; 11] =
     ["fq-codel", "dualpi2", "codel", "fq-pie", "cake", "pie", "pi2", "ared", "red", "sfq", "drop-tail"];
 
-/// How many are tried.
+/// The number that is tried.
 const MOST: usize = 3;
 /// The longest wait in a queue that drops at its tail and nowhere else.
 const SHORT: Duration = Duration::from_millis(20);
@@ -73,7 +57,7 @@ const SHORT: Duration = Duration::from_millis(20);
 /// The name of what one has without doing anything.
 pub(crate) const TODAY: &str = "today";
 
-/// What one has without doing anything.
+/// The link as it is.
 pub(crate) fn reference() -> Candidate {
     let none = AqmConfig::DropTail(Default::default());
     Candidate {
@@ -145,8 +129,8 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConf
         // The automatic setting of Floyd et al. 2001 ("Adaptive RED"), which a router without it can be told.
         let low = libm::round(0.0025 * packets).max(5.0);
         let weight = 1.0 - libm::exp(-1.0 / packets.max(1.0));
-        let reason = "thresholds of RED for a delay of 5 ms, at least 5 packets, and an average over 1 s: Floyd, Gummadi and \
-                      Shenker 2001, section 3.5";
+        let reason = "thresholds of RED for a delay of 5 ms, at least 5 packets, and an average over 1 s: \
+                      Floyd, Gummadi and Shenker 2001, section 3.5";
         let config = AqmConfig::Red(RedParams {
             min_th: QueueSize::Packets(low),
             max_th: QueueSize::Packets(3.0 * low),
@@ -165,10 +149,18 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConf
 }
 
 impl Candidate {
-    /// What its queue may hold in a direction.
+    /// The most that its queue holds in a direction.
     pub fn queue(&self, way: &Way) -> QueueSize {
-        let rate = as_frames(way.shaper(self));
+        let rate = as_frames(self.shaper(way));
         QueueSize::Packets(self.packets(rate, Duration::from_millis(100)) as f64)
+    }
+
+    /// Its shaper in a direction.
+    pub fn shaper(&self, way: &Way) -> LinkLayer {
+        let layer = way.usual(self.shape);
+        let part = self.part[usize::from(way.direction == Direction::Up)];
+        // The usual rate is exact.
+        if part < 1.0 { LinkLayer { rate: rate(layer.rate.bps() as f64 * part), ..layer } } else { layer }
     }
 
     /// The packets that its queue may hold at a rate.

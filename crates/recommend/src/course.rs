@@ -2,7 +2,7 @@
 
 use quell_units::{BitRate, Duration};
 
-use crate::request::Span;
+use crate::span::Span;
 
 /// Rates from times on, which begin again after a period.
 #[derive(Clone, Debug, PartialEq)]

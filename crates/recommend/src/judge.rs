@@ -1,15 +1,16 @@
-//! From results to an answer: who comes first, and why.
+//! The answer from results: who comes first, and why.
 
 use quell_aqm::catalog::AqmConfig;
 use quell_metrics::{Estimate, Quantity, Results, View};
 use serde::Serialize;
 
-use crate::candidate::{Candidate, Shape};
+use crate::candidate::Candidate;
 use crate::goal::{Condition, Goal};
 use crate::measure::{Column, Kind};
-use crate::plan::{Direction, Plan, Row};
-use crate::reach::Reach;
+use crate::plan::{Plan, Row};
 use crate::request::Request;
+use crate::way::Direction;
+use crate::way::Shape;
 use crate::words::{list, of_rate};
 
 /// A figure of a row.
@@ -21,18 +22,18 @@ pub struct Cell {
     pub difference: Option<Estimate>,
 }
 
-/// What became of a condition in a row.
+/// The fate of a condition in a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The condition, as it was asked.
     pub asked: String,
     /// The worst figure that it asks for, in words; `None`: nothing was measured.
     pub found: Option<String>,
-    /// Whether it holds.
+    /// It holds.
     pub holds: bool,
-    /// Whether all of the interval holds, or nothing of it.
+    /// All of the interval holds, or nothing of it.
     pub sure: bool,
-    /// How far it is missed: 1.5 is half as much again as was asked, and 1 or less that it holds.
+    /// The factor by which it is missed: 1.5 is half as much again as was asked, and 1 or less that it holds.
     pub ratio: f64,
 }
 
@@ -52,18 +53,23 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether all that is asked holds.
+    /// Tells whether all that is asked holds.
     pub fn meets(&self) -> bool {
         self.verdicts.iter().all(|verdict| verdict.holds)
     }
 
-    /// How far the worst condition is missed.
+    /// Tells whether other seeds could hardly say otherwise.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.sure)
+    }
+
+    /// The factor by which the worst condition is missed.
     fn excess(&self) -> f64 {
         self.verdicts.iter().map(|verdict| verdict.ratio).fold(0.0, f64::max)
     }
 
-    /// What is missed, in words.
-    fn missed(&self) -> String {
+    /// The conditions that are missed, in words.
+    pub(crate) fn missed(&self) -> String {
         let missed = self.verdicts.iter().filter(|verdict| !verdict.holds);
         let each = missed.map(|v| match &v.found {
             Some(found) => format!("{found} where {} is asked", v.asked),
@@ -78,7 +84,7 @@ impl Judged {
 pub struct Answer {
     /// The rows from the best to the worst.
     pub rows: Vec<Judged>,
-    /// Whether the best meets the goal.
+    /// The best meets the goal.
     pub met: bool,
     /// The verdict in one sentence.
     pub verdict: String,
@@ -110,7 +116,7 @@ pub(crate) fn figures(found: Found<'_>, base: Option<Found<'_>>, columns: &[Colu
     columns.iter().map(cell).collect()
 }
 
-/// What became of the conditions of a goal.
+/// The fate of the conditions of a goal.
 pub(crate) fn verdicts(goal: &Goal, columns: &[Column], cells: &[Option<Cell>]) -> Vec<Verdict> {
     goal.0.iter().map(|condition| verdict(condition, columns, cells)).collect()
 }
@@ -167,7 +173,9 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let mut order: Vec<(Judged, &Candidate)> =
         plan.rows.iter().zip(found).map(|(row, own)| (of((row, own)), &row.candidate)).collect();
     order.sort_by(|(a, _), (b, _)| {
-        let missed = (!a.meets()).cmp(&!b.meets());
+        // Whose whole interval meets the goal comes before whose mean does.
+        let place = |row: &Judged| (!row.meets(), row.meets() && !row.is_sure());
+        let missed = place(a).cmp(&place(b));
         let by = if a.meets() && b.meets() {
             a.score.total_cmp(&b.score)
         } else {
@@ -185,7 +193,7 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
 
 /// The answer in one sentence.
 fn said(request: &Request, best: &Judged, candidate: &Candidate, met: bool) -> String {
-    let unsure = match best.verdicts.iter().all(|verdict| verdict.sure) {
+    let unsure = match best.is_sure() {
         true => "",
         false => "; the interval reaches beyond the goal, so other seeds may say otherwise",
     };
@@ -206,10 +214,10 @@ fn said(request: &Request, best: &Judged, candidate: &Candidate, met: bool) -> S
     }
 }
 
-/// What makes calls and transfers fare as they do with a candidate.
+/// The cause by which calls and transfers fare as they do with a candidate.
 fn mechanism(candidate: &Candidate) -> &'static str {
     match (&candidate.up, candidate.shape) {
-        (_, Shape::None) => "packets of all flows wait together until the modem's buffer is full",
+        (_, Shape::None) => "packets of all flows wait together until a buffer on the way is full",
         (_, Shape::AtMean) => {
             "at times the link is slower than the shaper, and the queue is then the modem's"
         }
@@ -222,7 +230,7 @@ fn mechanism(candidate: &Candidate) -> &'static str {
     }
 }
 
-/// Why a candidate misses a goal that another one reaches.
+/// The cause by which a candidate misses a goal that another one reaches.
 fn hindrance(row: &Judged, candidate: &Candidate) -> &'static str {
     let mut missed = row.verdicts.iter().filter(|verdict| !verdict.holds);
     let is_rate = missed.all(|verdict| verdict.asked.contains('>'));
@@ -236,7 +244,7 @@ fn hindrance(row: &Judged, candidate: &Candidate) -> &'static str {
     }
 }
 
-/// Whether each flow has a queue of its own.
+/// Tells whether each flow has a queue of its own.
 fn keeps_apart(candidate: &Candidate) -> bool {
     matches!(
         candidate.up,
@@ -272,15 +280,15 @@ fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String
     (better, worse)
 }
 
-/// Why a row has its place, in one sentence.
+/// The reason for a row's place, in one sentence.
 fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize) -> String {
     let (row, candidate) = &order[at];
     let mut because = mechanism(candidate).to_string();
     let (best, _) = &order[0];
     for (way, part) in [&plan.down, &plan.up].into_iter().zip(candidate.part) {
-        if part < 1.0 {
+        if part < 1.0 && row.meets() {
             let word = if way.direction == Direction::Down { "down" } else { "up" };
-            let shaper = of_rate(way.shaper(candidate).rate.bps() as f64);
+            let shaper = of_rate(candidate.shaper(way).rate.bps() as f64);
             because
                 .push_str(&format!(", and with the shaper {word} at {shaper} it seldom waits in the modem"));
         }
@@ -292,7 +300,7 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
         };
         let (better, worse) = apart(&request.goal, &plan.columns, row, today);
         return match (candidate.shape, better.is_empty()) {
-            (Shape::None, _) => format!("nothing is gained by a shaper: {because}, but they seldom do"),
+            (Shape::None, _) => format!("no candidate fares better than the link as it is, where {because}"),
             (_, true) => format!("{because}; no figure is clearly better than today's"),
             _ => {
                 let cost =
@@ -320,25 +328,6 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
         (false, _) => {
             let but = if better.is_empty() { String::new() } else { format!(", though {}", list(&better)) };
             format!("{}{but}", list(&worse))
-        }
-    }
-}
-
-/// How far the answer carries, in one sentence: where the goal holds, and where it breaks.
-pub(crate) fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
-    let (holds, breaks): (Vec<_>, Vec<_>) = all.iter().partition(|(_, judged)| judged.meets());
-    let names =
-        |those: &[&(Reach, Judged)]| list(&those.iter().map(|(r, _)| r.words.clone()).collect::<Vec<_>>());
-    match (holds.is_empty(), breaks.is_empty()) {
-        (_, true) => format!("{goal} holds with {}", names(&holds)),
-        (_, false) => {
-            let first = if holds.is_empty() {
-                String::new()
-            } else {
-                format!("{goal} holds with {}, and ", names(&holds))
-            };
-            let each = breaks.iter().map(|(reach, judged)| format!("{} ({})", reach.words, judged.missed()));
-            format!("{first}breaks with {}", list(&each.collect::<Vec<_>>()))
         }
     }
 }

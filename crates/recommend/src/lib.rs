@@ -12,6 +12,7 @@
 
 mod advice;
 mod candidate;
+mod columns;
 mod course;
 mod goal;
 mod judge;
@@ -23,18 +24,23 @@ mod report;
 mod request;
 mod scenario;
 mod size;
+mod span;
+mod way;
 mod wire;
 mod words;
 
 pub use advice::{Advice, Text};
-pub use candidate::{Candidate, Shape};
+pub use candidate::Candidate;
+pub use columns::columns;
 pub use course::Course;
 pub use goal::{Condition, Goal, Threshold};
 pub use judge::{Answer, Cell, Found, Judged, Verdict, judge};
 pub use load::Load;
-pub use measure::{Column, Kind, columns};
-pub use plan::{Direction, Plan, Row, Way, plan};
+pub use measure::{Column, Kind};
+pub use plan::{Plan, Row, plan};
 pub use reach::{Reach, margins, reach};
 pub use report::Report;
-pub use request::{Request, Span};
+pub use request::Request;
+pub use span::Span;
+pub use way::{Direction, Shape, Way};
 pub use wire::{Wire, wire};

@@ -5,7 +5,7 @@ use quell_router::Technology;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration};
 
-use crate::request::Span;
+use crate::span::Span;
 
 /// Groups of flows, as a scenario writes them.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +69,11 @@ impl Load {
     /// If there is none, with the one that may have been meant.
     pub fn named(name: &str) -> Result<Load, String> {
         let is_home = name.eq_ignore_ascii_case("home");
-        let load = find_load(if is_home { "household" } else { name }).map_err(|error| error.to_string())?;
+        let near = quell_names::nearest(name, ["home"]);
+        let load = find_load(if is_home { "household" } else { name }).map_err(|error| match near {
+            Some(near) => format!("unknown load \"{}\"; did you mean \"{near}\"?", cut(name)),
+            None => format!("{error}, home"),
+        })?;
         let mut read = Load::read(load.preset.text, load.preset.name)?;
         if is_home {
             read.name = "home".to_string();

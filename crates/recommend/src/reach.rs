@@ -1,26 +1,30 @@
-//! How far an answer carries: the winner where the link is not what was said.
+//! The reach of an answer: the winner where the link is not what was said.
 
 use quell_metrics::Results;
 use quell_units::BitRate;
 
-use crate::candidate::{Candidate, Shape, TODAY};
-use crate::judge::{Answer, Judged, carries, figures};
+use crate::candidate::{Candidate, TODAY};
+use crate::goal::Goal;
+use crate::judge::{Answer, Judged, figures};
 use crate::measure::{Column, DOWN, UP};
 use crate::plan::{Plan, Row};
-use crate::request::{Request, Span};
+use crate::request::Request;
 use crate::scenario::Bed;
+use crate::span::Span;
+use crate::way::Shape;
+use crate::words::list;
 
 /// A scenario in which one thing is not as it was said.
 #[derive(Clone, Debug)]
 pub struct Reach {
-    /// What is different: "rate -20%".
+    /// The difference: "rate -20%".
     pub words: String,
     /// The scenario.
     pub row: Row,
     columns: Vec<Column>,
 }
 
-/// What the link may be instead.
+/// The links that may be there instead.
 const OTHERWISE: [(&str, &str, f64, u64, Option<u32>); 5] = [
     ("rate -20%", "rate-minus-20", 0.8, 1, None),
     ("rate +20%", "rate-plus-20", 1.2, 1, None),
@@ -57,7 +61,7 @@ pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Ro
     if ways == [false, false] {
         return Ok(Vec::new());
     }
-    let bed = Bed::of(request, plan, plan.size.seeds);
+    let bed = Bed::of(request, (&plan.down, &plan.up), plan.size, plan.size.seeds);
     let make = |percent: u32| {
         let part = f64::from(percent) / 100.0;
         let part = ways.map(|lower| if lower { part } else { 1.0 });
@@ -85,7 +89,7 @@ pub fn reach(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Ve
             rtt,
             bulk,
             but: format!(", with {words}"),
-            ..Bed::of(request, plan, plan.size.reach_seeds)
+            ..Bed::of(request, (&plan.down, &plan.up), plan.size, plan.size.reach_seeds)
         };
         let row = Row::of(name, Candidate { name: name.to_string(), ..candidate.clone() }, &bed)?;
         let of = |column: &Column| {
@@ -110,4 +114,24 @@ impl Reach {
         let words = carries(&request.goal, &judged);
         (judged, words)
     }
+}
+
+/// The reach of the answer, in one sentence: where the goal holds, where it breaks, and where the seeds do not tell.
+fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
+    let of = |those: &dyn Fn(&Judged) -> bool, word: &dyn Fn(&Reach, &Judged) -> String| {
+        let found = all.iter().filter(|(_, judged)| those(judged));
+        list(&found.map(|(reach, judged)| word(reach, judged)).collect::<Vec<_>>())
+    };
+    let name = |reach: &Reach, _: &Judged| reach.words.clone();
+    let parts = [
+        ("holds with", of(&|j| j.meets() && j.is_sure(), &name)),
+        (
+            "breaks with",
+            of(&|j| !j.meets() && j.is_sure(), &|reach, j| format!("{} ({})", reach.words, j.missed())),
+        ),
+        ("may hold or break, by these few seeds, with", of(&|j| !j.is_sure(), &name)),
+    ];
+    let said = parts.iter().filter(|(_, those)| !those.is_empty());
+    let said: Vec<String> = said.map(|(verb, those)| format!("{verb} {those}")).collect();
+    format!("{goal} {}", list(&said))
 }

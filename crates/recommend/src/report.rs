@@ -6,9 +6,10 @@ use serde::Serialize;
 use crate::advice::{self, Advice};
 use crate::candidate::Candidate;
 use crate::judge::{Answer, Judged};
-use crate::plan::{Plan, Way};
+use crate::plan::Plan;
 use crate::reach::Reach;
 use crate::request::Request;
+use crate::way::Way;
 
 /// The form of what is written.
 const SCHEMA: u32 = 1;

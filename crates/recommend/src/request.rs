@@ -1,68 +1,17 @@
-//! What a user says of a link.
-
-use std::fmt;
-use std::str::FromStr;
+//! A link as its user describes it.
 
 use quell_router::Technology;
-use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
 
 use crate::course::Course;
 use crate::goal::Goal;
 use crate::load::Load;
-
-/// A quantity that moves between two values, which may be the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span<T> {
-    /// The least.
-    pub least: T,
-    /// The most.
-    pub most: T,
-}
-
-impl<T: Copy + PartialOrd> Span<T> {
-    /// One value.
-    pub fn of(value: T) -> Self {
-        Span { least: value, most: value }
-    }
-
-    /// Whether it is more than one value.
-    pub fn moves(&self) -> bool {
-        self.least < self.most
-    }
-}
-
-impl<T: FromStr<Err: fmt::Display> + PartialOrd + Copy + fmt::Display> FromStr for Span<T> {
-    type Err = String;
-
-    /// Reads `5Mbit/s..60Mbit/s`, `5..60Mbit/s` or `5Mbit/s`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let one = |text: &str| text.trim().parse::<T>().map_err(|why| why.to_string());
-        let Some((low, high)) = text.split_once("..") else { return one(text).map(Span::of) };
-        let most = one(high)?;
-        let number = low.trim().parse::<f64>().is_ok();
-        let unit = high.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let least = if number { one(&format!("{}{unit}", low.trim()))? } else { one(low)? };
-        if least > most {
-            return Err(format!("\"{}\" is reversed: write {most}..{least}", cut(text)));
-        }
-        Ok(Span { least, most })
-    }
-}
-
-impl<T: fmt::Display + PartialEq> fmt::Display for Span<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.least == self.most {
-            true => self.least.fmt(f),
-            false => write!(f, "{} to {}", self.least, self.most),
-        }
-    }
-}
+use crate::span::Span;
 
 /// A link, what it carries, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What kind of link it is.
+    /// The kind of link.
     pub technology: &'static Technology,
     /// Its rate down, at its own layer.
     pub down: Span<BitRate>,
@@ -70,17 +19,17 @@ pub struct Request {
     pub up: Span<BitRate>,
     /// The round-trip times of its flows without queueing.
     pub rtt: Span<Duration>,
-    /// How many hosts share it, each with the load.
+    /// The number of hosts that share it, each with the load.
     pub hosts: u16,
-    /// What a host sends and receives.
+    /// The traffic of a host.
     pub load: Load,
-    /// What is asked of it.
+    /// The goal.
     pub goal: Goal,
     /// The algorithms that the router has, by their names in the catalog.
     pub can: Vec<&'static str>,
     /// The most that the router's processor shapes, both directions together.
     pub cpu_limit: Option<BitRate>,
-    /// How the rate down moves, if that was recorded.
+    /// The course of the rate down, if that was recorded.
     pub trace: Option<Course>,
 }
 
@@ -126,7 +75,7 @@ impl Request {
         Ok(())
     }
 
-    /// Whether a rate moves.
+    /// Tells whether a rate moves.
     pub fn varies(&self) -> bool {
         self.down.moves() || self.up.moves() || self.trace.is_some()
     }

@@ -4,11 +4,14 @@ use quell_aqm::cake::{self, CakeParams, Isolation};
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
 
-use crate::candidate::{Candidate, Shape};
+use crate::candidate::Candidate;
 use crate::course::Course;
 use crate::load::{Carrier, FRAME};
-use crate::plan::{Direction, Plan, Way, as_frames};
-use crate::request::{Request, Span};
+use crate::request::Request;
+use crate::size::Size;
+use crate::span::Span;
+use crate::way::Shape;
+use crate::way::{Direction, Way, as_frames};
 
 /// What a candidate is tried on.
 pub(crate) struct Bed<'a> {
@@ -27,17 +30,17 @@ pub(crate) struct Bed<'a> {
 }
 
 impl<'a> Bed<'a> {
-    /// That of a plan.
-    pub(crate) fn of(request: &'a Request, plan: &Plan, seeds: u32) -> Bed<'a> {
+    /// The usual one of a request.
+    pub(crate) fn of(request: &'a Request, (down, up): (&Way, &Way), size: Size, seeds: u32) -> Bed<'a> {
         Bed {
             request,
-            down: plan.down.clone(),
-            up: plan.up.clone(),
+            down: down.clone(),
+            up: up.clone(),
             factor: 1.0,
             rtt: request.rtt,
             bulk: None,
-            duration: plan.size.duration,
-            warmup: plan.size.warmup,
+            duration: size.duration,
+            warmup: size.warmup,
             seeds,
             but: String::new(),
         }
@@ -78,7 +81,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     let (near, far) = (bed.rtt.least.mul_f64(0.05), bed.rtt.least.mul_f64(0.25));
     let (down, up) = (of_direction(candidate, &bed.down), of_direction(candidate, &bed.up));
     let queue = |way: &Way| {
-        let rate = as_frames(way.shaper(candidate));
+        let rate = as_frames(candidate.shaper(way));
         format!("{} packets", candidate.packets(rate, bed.rtt.most.max(Duration::from_millis(100))))
     };
     out.push_str(
@@ -88,7 +91,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     let of_router = |way: &Way| match candidate.shape {
         Shape::None | Shape::AtLink => Vec::new(),
         Shape::Following => {
-            let shaper = way.shaper(candidate);
+            let shaper = candidate.shaper(way);
             let share = shaper.rate.bps() as f64 / way.mean.bps() as f64;
             let mut keys = vec![format!("rate = \"{}\"", as_frames(shaper))];
             keys.extend(way.course.as_ref().map(|course| changes(course, way, share, bed.duration)));
@@ -96,7 +99,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
         }
         _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
         _ => {
-            let layer = way.shaper(candidate);
+            let layer = candidate.shaper(way);
             vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(layer)))]
         }
     };
@@ -187,7 +190,7 @@ pub fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
             let params = CakeParams { isolation, ..params.clone() };
             match candidate.shape {
                 Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
-                    let layer = way.shaper(candidate);
+                    let layer = candidate.shaper(way);
                     AqmConfig::Cake(CakeParams {
                         bandwidth: Some(layer.rate),
                         overhead: layer.overhead,

@@ -3,8 +3,8 @@
 use quell_units::Duration;
 
 use crate::load::FRAME;
-use crate::plan::Way;
 use crate::request::Request;
+use crate::way::Way;
 
 /// The time and the seeds of each scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,9 @@ pub(crate) fn size(request: &Request, down: &Way, up: &Way, rows: usize) -> Size
     let least = if request.varies() { OF_VARYING } else { (60.0 * rtt).max(0.05) };
     let duration = (PACKETS / rate).min(LONGEST).max(least);
     let each = rate * duration;
-    // Of the reach there are five, with three seeds each.
-    let seeds = libm::floor((ALL / each - 15.0) / rows as f64);
-    let (seeds, reach_seeds) = match seeds >= 5.0 {
-        true => (5, 3),
-        false => (if seeds >= 3.0 { seeds as u32 } else { 3 }, 2),
-    };
+    // Of the reach there are five scenarios, with five seeds each, or three where a run is long.
+    let seeds = libm::floor((ALL / each - 25.0) / rows as f64);
+    let (seeds, reach_seeds) = if seeds >= 5.0 { (5, 5) } else { (3, 3) };
     let duration = rounded(duration);
     let warmup = rounded((duration.as_secs_f64() / 6.0).max((10.0 * rtt).min(duration.as_secs_f64() / 3.0)));
     Size { duration, warmup, seeds, reach_seeds }

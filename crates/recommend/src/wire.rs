@@ -4,12 +4,14 @@ use quell_aqm::cake::{self, CakeParams};
 use quell_aqm::catalog::AqmConfig;
 use quell_units::{BitRate, Bytes, Duration};
 
-use crate::candidate::{Candidate, Shape};
+use crate::candidate::Candidate;
 use crate::load::{Carrier, FRAME};
 use crate::measure::Column;
-use crate::plan::{Plan, Row, Way, as_frames};
+use crate::plan::{Plan, Row};
 use crate::request::Request;
 use crate::scenario::{inline, of_direction, table, value_of};
+use crate::way::Shape;
+use crate::way::{Way, as_frames};
 
 /// A scenario for real packets, and the figures to compare.
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ pub fn wire(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Wir
     if plan.down.rate.most.max(plan.up.rate.most) > FASTEST {
         return Err(format!("verify: real packets are relayed at up to {FASTEST}; leave --verify out"));
     }
-    let rate = |way: &Way| as_frames(way.shaper(candidate));
+    let rate = |way: &Way| as_frames(candidate.shaper(way));
     let shapes = !matches!(candidate.shape, Shape::None | Shape::AtLink);
     let buffer =
         |way: &Way| if shapes { candidate.queue(way).to_string() } else { format!("{} packets", way.modem) };

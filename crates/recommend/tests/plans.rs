@@ -55,7 +55,7 @@ fn links_of_all_kinds_have_scenarios() {
 fn a_varying_link_is_tried_at_three_rates() {
     let plan = plan(&request("lte", "5..60Mbit/s", "2..20Mbit/s", "30ms..90ms")).unwrap();
     assert_eq!(names(&plan), ["today", "cake-at-least", "cake-at-mean", "cake-following"]);
-    assert_eq!(plan.down.shaper(&plan.rows[1].candidate).rate, BitRate::from_bps(4_250_000));
+    assert_eq!(plan.rows[1].candidate.shaper(&plan.down).rate, BitRate::from_bps(4_250_000));
     // 85% of the mean, of which the shape of the course decides: 12.55 Mbit/s of 3 to 24 there.
     let mean = plan.down.mean.bps() as f64;
     assert!((mean / 28.4e6 - 1.0).abs() < 0.01, "{mean}");

@@ -1,5 +1,6 @@
 //! An algorithm as a router offers it: its name there, and what can be said of its parameters.
 
+use quell_aqm::catalog::AqmConfig;
 use quell_units::{Bytes, Duration, QueueSize};
 use serde_json::{Map, Value};
 
@@ -164,6 +165,8 @@ fn values(side: &Side, knobs: &[Knob]) -> Map<String, Value> {
         _ => None,
     };
     match in_bytes {
+        // CAKE's own follows from its rate and interval, in bytes of kernel memory.
+        Some(_) if matches!(side.aqm, AqmConfig::Cake(_)) => {}
         Some(bytes) => {
             let own = values
                 .get("memory_limit")

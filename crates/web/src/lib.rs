@@ -20,6 +20,7 @@
 
 pub mod abi;
 mod about;
+mod answer;
 #[cfg(test)]
 mod bindings;
 mod check;
@@ -33,6 +34,7 @@ mod source;
 mod text;
 mod theory;
 
+use crate::answer::json;
 use std::sync::Arc;
 
 pub use fault::{Fault, FaultKind};
@@ -108,20 +110,8 @@ impl Lab {
     }
 }
 
-/// An answer as it is written.
-#[derive(serde::Serialize)]
-struct Answer<'a, T> {
-    ok: &'a T,
-}
-
 /// What is written instead of one.
 #[derive(serde::Serialize)]
 struct Refusal {
     error: Fault,
-}
-
-/// An answer, written at once: the largest are of a size with all that a page has.
-pub(crate) fn json(answer: &impl serde::Serialize) -> Result<String, Fault> {
-    serde_json::to_string(&Answer { ok: answer })
-        .map_err(|e| Fault::failed(format!("the answer cannot be written: {e}")))
 }

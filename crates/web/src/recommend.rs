@@ -9,8 +9,8 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration};
 use quell_view::figures;
 
+use crate::answer::json;
 use crate::fault::Fault;
-use crate::json;
 use crate::kept::read;
 use crate::protocol::{
     RecommendRequest, Recommended, RecommendedAnswer, RecommendedRow, RecommendedRun, Seed,

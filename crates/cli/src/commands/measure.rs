@@ -419,7 +419,7 @@ fn loaded(way: &Summary, report: &Report) -> Option<Vec<String>> {
     let [median, most, tail] = trips.quantiles_s.map(time);
     let how = match method {
         TripMethod::Timestamps => "TCP time stamps, returned and returned again",
-        TripMethod::SpinBit => "the spin bit of QUIC (RFC 9000, section 17.4)",
+        TripMethod::SpinBit => "the spin bit of QUIC (RFC 9000 section 17.4)",
         TripMethod::Acknowledgments => "data to their acknowledgments, next to the senders",
     };
     let how = format!(

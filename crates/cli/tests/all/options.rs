@@ -308,7 +308,8 @@ fn a_setting_without_effect_is_told() {
     let said = "note: --set aqm.red.max_p=0.3 has no effect: red is not among the algorithms of --aqm\n";
     assert_eq!(note(&unread), said);
     assert_eq!(note(&unread[2..]), "");
-    let same = "note: --set dumbbell.rate=2000 kbit/s has no effect: every run is the same without it\n";
+    let same = "note: --set dumbbell.rate=2000 kbit/s has no effect: every run is the same without it (the value is that \
+                of the file or the default, or nothing reads it)\n";
     assert_eq!(note(&["--set", "dumbbell.rate=2000 kbit/s"]), same);
     for set in
         ["dumbbell.rate=3 Mbit/s", "seeds=3", "title=\"Other\"", "aqm[1].max_p=0.3", "flows.voice.count=2"]

@@ -295,7 +295,7 @@ fn design_gives_parameters_that_a_scenario_takes() {
         ]
     );
     let json = bench.json(&[&one[..], &["--format", "json"]].concat());
-    assert_eq!(keys(&json), ["schema", "designs"]);
+    assert_eq!(keys(&json), ["schema", "designs", "settings"]);
     let design = &json["designs"][0];
     assert_eq!(
         keys(design),

@@ -184,7 +184,9 @@ fn place(args: &Args, needs_rate: bool) -> Result<Place, Failure> {
         // The name of a device has at most 15 letters.
         At::Ifb => {
             if args.rate.is_none() && (args.layer.is_some() || needs_rate) {
-                return Err(bad_input!("--at ifb: needs the rate to shape to, below the link's: give --rate"));
+                return Err(bad_input!(
+                    "--at ifb: needs the rate to shape to, below the link's: give --rate"
+                ));
             }
             let ifb = format!("ifb4{device}").chars().take(15).collect();
             Place::Ifb { device, ifb, shaped: args.rate.map(shaped).transpose()? }

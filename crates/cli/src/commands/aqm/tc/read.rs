@@ -61,7 +61,8 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
     match &fatal[..] {
         [] => Ok(()),
         [(_, says), rest @ ..] => {
-            let more = if rest.is_empty() { String::new() } else { format!("; and {} more lines", rest.len()) };
+            let more =
+                if rest.is_empty() { String::new() } else { format!("; and {} more lines", rest.len()) };
             Err(bad_input!("--read: {says}{more}"))
         }
     }
