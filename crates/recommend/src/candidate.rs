@@ -130,7 +130,7 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConf
         let low = libm::round(0.0025 * packets).max(5.0);
         let weight = 1.0 - libm::exp(-1.0 / packets.max(1.0));
         let reason = "thresholds of RED for a delay of 5 ms, at least 5 packets, and an average over 1 s: \
-                      Floyd, Gummadi and Shenker 2001, section 3.5";
+                      Floyd et al. 2001, section 3.5";
         let config = AqmConfig::Red(RedParams {
             min_th: QueueSize::Packets(low),
             max_th: QueueSize::Packets(3.0 * low),
