@@ -314,6 +314,13 @@ fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize
     }
     let (better, worse) = apart(&request.goal, &plan.columns, row, best);
     match (worse.is_empty(), better.is_empty()) {
+        (worse, _) if row.meets() && !row.is_sure() && best.is_sure() => {
+            let but = match (worse, better.is_empty()) {
+                (true, false) => format!(", though it has {}", list(&better)),
+                _ => String::new(),
+            };
+            format!("it meets the goal by its mean, and its interval reaches beyond{but}")
+        }
         (true, true) => {
             format!("no figure differs from {}'s by more than the intervals: either will do", best.name)
         }
