@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use quell_lab::{Results, Series, View};
+use quell_lab::{Results, Series};
 use quell_recommend::{
     Advice, Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span,
     judge, margins, plan, reach,
@@ -265,7 +265,7 @@ fn verified(
     let live = quell_live::Live::of(wire.row.study.clone())?;
     let measured = crate::live::measure(&live, None, false, quiet, line.to_vec())?;
     let value = |results: &Results, column: &Column| {
-        let view = View { link: Some(column.link.to_string()), ..View::of_point(0) };
+        let view = quell_lab::View { link: Some(column.link.to_string()), ..quell_lab::View::of_point(0) };
         let quantity: quell_lab::Quantity = column.metric.parse().ok()?;
         let algorithm = results.algorithms(0).first()?;
         results.estimate(&view, algorithm, quantity).map(|estimate| column.words(estimate.mean))
