@@ -23,7 +23,7 @@ const QUESTIONS = {
   "unit of the ecn threshold": ["algorithms/step", "algorithms/red"],
   "add my own AQM in Python": ["tutorials/aqm-in-python", "reference/python/algorithms-in-python"],
   "does it model Wi-Fi?": ["explanation/limits"],
-  "CAKE on my DSL line": ["leaderboard/dsl", "tutorials/choose"],
+  "CAKE on my DSL line": ["how-to/recommend", "leaderboard/dsl", "tutorials/choose"],
   "run on a real interface": ["gateway", "tutorials/real-packets"],
   "bufferbloat on cable modem which aqm": ["tutorials/choose", "leaderboard/cable"],
   buferbloat: ["explanation/glossary", "tutorials/choose"],

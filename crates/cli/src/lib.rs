@@ -7,7 +7,6 @@
 #[macro_use]
 mod failure;
 
-#[cfg(feature = "all")]
 mod align;
 mod args;
 #[cfg(feature = "theory")]
