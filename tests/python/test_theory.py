@@ -618,7 +618,9 @@ class TestMeasure:
         capacity = down["capacity"]
         assert (capacity["verdict"], capacity["acknowledged"]) == ("full", None)
         assert capacity["capacity_bps"] == pytest.approx(1040 * 8 / 0.008, rel=1e-3)
-        frames = theory.measure(tmp_path / "trace.pcap", inside=["10.0.0.1"], layer="capture")["directions"][1]
+        frames = theory.measure(tmp_path / "trace.pcap", inside=["10.0.0.1"], layer="capture")["directions"][
+            1
+        ]
         assert frames["capacity"]["capacity_bps"] == pytest.approx(1054 * 8 / 0.008, rel=1e-3)
         assert frames["capacity_ip_bps"] == pytest.approx(1040 * 8 / 0.008, rel=1e-3)
         assert capacity["senders_share"] == pytest.approx(0.6)
