@@ -250,7 +250,7 @@ fn changes(course: &Course, way: &Way, factor: f64, end: Duration) -> String {
 /// The parameters that are not the defaults.
 pub(crate) fn table(config: &AqmConfig) -> Result<toml::Table, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", config.name());
-    // Through JSON, which routers' texts need anyway: another form of every algorithm is 15 kB of the page.
+    // Through JSON, which routers' texts need anyway: another form of every algorithm is 10 kB of the page.
     let values = |config: &AqmConfig| serde_json::to_value(config).map_err(|error| wrong(&error));
     let default = catalog::find(config.name()).map(|entry| values(&(entry.default)()));
     let default = default.transpose()?.unwrap_or_default();
