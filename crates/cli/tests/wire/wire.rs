@@ -110,6 +110,11 @@ fn what_no_wire_is_is_refused_with_the_reason() {
             vec!["wire", "--rate", "10Mbit/s", "--out", "x", "--", "true"],
             "--out: applies to the results of a scenario",
         ),
+        (
+            vec!["wire", "--rate", "10Mbit/s", "--aqm", "codel,pie", "--", "true"],
+            "--aqm: codel, pie are 2 algorithms, but a wire for a command has one",
+        ),
+        (vec!["wire", "film.toml", "--aqm", "none"], "unknown algorithm"),
         (vec!["wire", "--rate", "10Mbit/s", "--seeds", "3", "--", "true"], "--seeds: applies to the results"),
         (vec!["wire", "film.toml"], "flows.web.kind = \"video\": live hosts have no video player"),
         (vec!["wire", "late.toml"], "dumbbell.rate = 20 Gbit/s: a wire relays at most 10 Gbit/s"),
@@ -873,10 +878,14 @@ fn a_scenario_runs_live_and_is_compared_with_its_simulation() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("four.toml"), SCENARIO).unwrap();
-    let done = quell(dir.path(), &["wire", "four.toml", "--out", "live", "--log", "four.log"]);
+    let also = "[[aqm]]\nalgorithm = \"pie\"\n[[flows]]\nname = \"bulk\"";
+    let scenario = SCENARIO.replace("[[flows]]\nname = \"bulk\"", also);
+    std::fs::write(dir.path().join("four.toml"), scenario).unwrap();
+    let done =
+        quell(dir.path(), &["wire", "four.toml", "--aqm", "codel", "--out", "live", "--log", "four.log"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    assert!(text(&done.stdout).contains("codel"), "{}", text(&done.stdout));
+    let said = text(&done.stdout);
+    assert!(said.contains("codel") && !said.contains("pie"), "{said}");
     let done = quell(dir.path(), &["run", "four.toml", "--out", "simulated", "--quiet"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let done = quell(dir.path(), &["compare", "live", "simulated"]);

@@ -38,9 +38,10 @@ pub struct Args {
     /// needs more.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
-    /// Algorithm of both directions.
-    #[arg(long, value_name = "NAME", default_value = "drop-tail", conflicts_with = "scenario")]
-    pub aqm: String,
+    /// Algorithm of both directions; default: drop-tail. Of a scenario: the algorithms to run, separated by commas;
+    /// default: all in it.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
     /// Set a parameter of the algorithm, such as `max_p=0.1`, or a field of the scenario.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,

@@ -52,7 +52,9 @@ fn scenario(file: &Path, args: &Args) -> Result<Live, Failure> {
     let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
     let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
     let seeds = one.or(args.seeds.map(|n| toml::Value::Integer(i64::from(n))));
-    let (study, _) = simulate::changed(file, &changes, seeds, simulate::Chosen::default())?;
+    let chosen = simulate::Chosen { aqm: &args.aqm, baseline: None };
+    let (mut study, _) = simulate::changed(file, &changes, seeds, chosen)?;
+    simulate::choose(&mut study, &args.aqm)?;
     Ok(Live::of(study)?)
 }
 
@@ -103,7 +105,19 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
         return Err(bad_input!("--mtu: {} must be 576 (RFC 791) to 9000 bytes", args.mtu));
     }
     let mean_packet = Bytes::new(u64::from(args.mtu));
-    let aqm = quell_gateway::commands::named_algorithm("--aqm", &args.aqm, &args.set)
+    let algorithm = match args.aqm.as_slice() {
+        [] => "drop-tail",
+        [algorithm] => algorithm,
+        several => {
+            return Err(bad_input!(
+                "--aqm: {} are {} algorithms, but a wire for a command has one; run it once for each, or write a \
+                 scenario with them: quell wire SCENARIO",
+                several.join(", "),
+                several.len()
+            ));
+        }
+    };
+    let aqm = quell_gateway::commands::named_algorithm("--aqm", algorithm, &args.set)
         .map_err(|e| Failure::BadInput(e.to_string()))?;
     let seed = match args.seed {
         Some(seed) => seed,
@@ -142,7 +156,7 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
         };
         let line = line.map_err(|e| Failure::BadInput(e.to_string()))?;
         for remark in line.remarks() {
-            terminal::note(&format!("{name}: {}: {remark}", args.aqm));
+            terminal::note(&format!("{name}: {algorithm}: {remark}"));
         }
         Ok::<_, Failure>(line)
     };
