@@ -20,7 +20,7 @@ pub struct Report<'a> {
     schema: u32,
     /// The goal, as it was read.
     pub goal: String,
-    link: LinkReport<'a>,
+    link: LinkReport,
     load: &'a str,
     hosts: u16,
     columns: Vec<ColumnReport<'a>>,
@@ -34,18 +34,18 @@ pub struct Report<'a> {
 
 /// The link as it was taken.
 #[derive(Clone, Debug, Serialize)]
-struct LinkReport<'a> {
+struct LinkReport {
     technology: &'static str,
-    down: WayReport<'a>,
-    up: WayReport<'a>,
+    down: WayReport,
+    up: WayReport,
 }
 
 /// A direction.
 #[derive(Clone, Debug, Serialize)]
-struct WayReport<'a> {
+struct WayReport {
     rate: String,
     shaped: String,
-    words: &'a str,
+    words: String,
 }
 
 /// A figure of every row.
@@ -76,8 +76,8 @@ impl<'a> Report<'a> {
         router.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
         let way = |way: &'a Way| WayReport {
             rate: way.rate.to_string(),
-            shaped: way.shaped.rate.to_string(),
-            words: &way.words,
+            shaped: best.shaper(way).rate.to_string(),
+            words: best.words(request.technology, way),
         };
         let columns = plan.columns.iter();
         let columns = columns.map(|c| ColumnReport { title: &c.title, metric: &c.metric, link: c.link });

@@ -17,6 +17,7 @@ fn request(link: &str, down: &str, up: &str, rtt: &str) -> Request {
         load: Load::named("home").unwrap(),
         goal: "call P99 < 20 ms".parse().unwrap(),
         can: CAN.to_vec(),
+        device: None,
         cpu_limit: None,
         trace: None,
     }

@@ -98,6 +98,7 @@ fn request(ask: &RecommendRequest) -> Result<(Request, Can), Fault> {
         load,
         goal,
         can: algorithms,
+        device: None,
         cpu_limit: None,
         trace: None,
     };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use quell_lab::{Results, Series};
 use quell_recommend::{
     Advice, Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span,
-    judge, margins, plan, reach,
+    Way, judge, margins, plan, reach,
 };
 use quell_router::{Can, technology};
 use quell_scenario::Study;
@@ -58,9 +58,14 @@ pub struct Args {
     /// goodput > 50%" if the rate varies, and "call P99 < 500 us and goodput > 80%" for a port.
     #[arg(long, value_name = "GOAL")]
     goal: Option<Goal>,
-    /// What the router has: openwrt, linux, gateway, junos, ios-xe and others, or algorithms such as cake,fq_codel.
+    /// What the router has: openwrt, linux (6.12, Debian's; linux-6.17 has dualpi2), gateway, junos, ios-xe and others, or
+    /// algorithms such as cake,fq_codel.
     #[arg(long, value_name = "ROUTER|NAMES", default_value = "linux")]
     can: String,
+    /// The router's device that leads to the link. Default: eth0, wan, ether1 or what the router mostly has; with PPPoE, the
+    /// device of PPP.
+    #[arg(long, value_name = "DEVICE")]
+    dev: Option<String>,
     /// The most that the router's processor shapes, both directions together.
     #[arg(long, value_name = "RATE", value_parser = link_rate)]
     cpu_limit: Option<BitRate>,
@@ -178,7 +183,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     match args.format.format {
         Format::Json => json::print_whole(&output),
         Format::Table => {
-            let mut text = head(&request, &plan);
+            let mut text = head(&request, &plan, &best.candidate);
             text.push_str(&rows_table(&plan.columns, &answer.rows));
             text.push_str(&format!("\n{}\n", terminal::prose(&sentences(&answer))));
             text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
@@ -236,6 +241,7 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
         load: load.map_err(|why| bad_input!("--load: {why}"))?,
         goal,
         can: can.algorithms(),
+        device: args.dev.clone(),
         cpu_limit: args.cpu_limit,
         trace: link.trace,
     })
@@ -325,7 +331,7 @@ fn files(dir: &std::path::Path, rows: &[Row]) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// The link and its rates.
-fn head(request: &Request, plan: &Plan) -> String {
+fn head(request: &Request, plan: &Plan, best: &Candidate) -> String {
     let mut words = format!(
         "{}: {} down, {} up, round trips of {}\n",
         request.technology.title, plan.down.rate, plan.up.rate, request.rtt
@@ -333,7 +339,8 @@ fn head(request: &Request, plan: &Plan) -> String {
     let hosts =
         if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
     words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
-    words.push_str(&format!("down: {}\nup: {}\n", plan.down.words, plan.up.words));
+    let of = |way: &Way| best.words(request.technology, way);
+    words.push_str(&format!("down: {}\nup: {}\n", of(&plan.down), of(&plan.up)));
     format!("{}\n", terminal::prose(&words))
 }
 
