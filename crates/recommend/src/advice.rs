@@ -6,13 +6,12 @@ use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
 use crate::candidate::Candidate;
-use crate::judge::Judged;
 use crate::measure::{Column, Kind};
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::scenario::{BEHIND, of_direction};
-use crate::way::Shape;
-use crate::way::Way;
+use crate::verdict::Judged;
+use crate::way::{Shape, Way};
 
 /// The texts to type.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use crate::advice::{self, Advice};
 use crate::candidate::Candidate;
-use crate::judge::{Answer, Judged};
+use crate::judge::Answer;
 use crate::plan::Plan;
 use crate::reach::Reach;
 use crate::request::Request;
+use crate::verdict::Judged;
 use crate::way::Way;
 
 /// The form of what is written.

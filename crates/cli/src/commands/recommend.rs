@@ -142,16 +142,16 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let watch =
         Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
     let found = simulated(&watch, &plan.rows, 0, &line)?;
-    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&found, i)).collect();
-    let mut answer = judge(&request, &plan, &points);
+    let mut answer = judge(&request, &plan, &found.points());
     let lower = margins(&request, &plan, &answer).map_err(Failure::BadInput)?;
-    let mut tried = None;
+    let mut tried = Ran::default();
     if !lower.is_empty() {
-        let results = tried.insert(simulated(&watch, &lower, 1, &line)?);
-        let more = (0..lower.len()).map(|i| (&*results, i));
-        let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
+        tried = simulated(&watch, &lower, 1, &line)?;
         plan.rows.extend(lower);
-        answer = judge(&request, &plan, &points);
+        answer = judge(&request, &plan, &[found.points(), tried.points()].concat());
+    }
+    if found.results.is_none() {
+        return Err(Failure::Failed(answer.verdict));
     }
     let best =
         plan.rows.iter().find(|row| answer.rows.first().is_some_and(|best| best.name == row.candidate.name));
@@ -160,7 +160,15 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
     let carried = simulated(&watch, &rows, 2, &line)?;
     watch.finish();
-    let (beyond, carries) = Reach::judge(&request, beyond, &carried);
+    let ran = || [&found, &tried, &carried].into_iter().filter_map(|ran| ran.results.as_ref());
+    let (all, reused) =
+        ran().fold((0, 0), |(n, m), results| (n + results.replications.len(), m + results.run.reused));
+    if reused > 0 && !args.quiet {
+        terminal::note(&format!(
+            "{reused} of {all} replications are from the cache; --fresh runs them again"
+        ));
+    }
+    let (beyond, carries) = Reach::judge(&request, &plan, beyond, &carried.points());
     let verified = if args.verify {
         verified(&request, &plan, &best.candidate, &watch, args.quiet, &line)?
     } else {
@@ -176,8 +184,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             serde_json::to_string_pretty(&output).map_err(|e| Failure::cannot("write the answer", e))?;
         kept.insert(dir.join("answer.json"), format!("{text}\n").into_bytes());
         folder::write_all(&kept, dir)?;
-        for (place, results) in places.into_iter().zip([Some(&found), tried.as_ref(), Some(&carried)]) {
-            results.map_or(Ok(()), |results| place.save(results).map(drop))?;
+        for (place, ran) in places.into_iter().zip([&found, &tried, &carried]) {
+            ran.results.as_ref().map_or(Ok(()), |results| place.save(results).map(drop))?;
         }
     }
     match args.format.format {
@@ -310,18 +318,62 @@ fn verified_table(all: &[Verified]) -> String {
     )
 }
 
-/// Runs rows as the points of one study: number `i` of three.
-fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Results, Failure> {
-    let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
-    let study = Study::join(parts.collect());
-    let results = watch.run(&study, (i, 3), line.to_vec())?;
-    match results.run.partial {
-        true => Err(Failure::Interrupted(
-            "finished replications are in the cache, unless it is off: run the same command to continue"
-                .to_string(),
-        )),
-        false => Ok(results),
+/// What was found of rows.
+#[derive(Default)]
+struct Ran {
+    /// The results of those that succeeded, each of which is a point.
+    results: Option<Results>,
+    /// Of each row, the error that ended its simulation, if one did.
+    failures: Vec<Option<String>>,
+}
+
+impl Ran {
+    /// What was found of each row.
+    fn points(&self) -> Vec<Found<'_>> {
+        let mut point = 0;
+        let mut of = |failure: &Option<String>| match (&self.results, failure) {
+            (Some(results), None) => {
+                point += 1;
+                Ok((results, point - 1))
+            }
+            (_, failure) => Err(failure.clone().unwrap_or_default()),
+        };
+        self.failures.iter().map(&mut of).collect()
     }
+}
+
+/// Runs rows as the points of one study: number `i` of three. If a row fails, the others still count.
+fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Ran, Failure> {
+    let joined = |rows: &[&Row]| {
+        let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
+        let results = watch.run(&Study::join(parts.collect()), (i, 3), line.to_vec())?;
+        match results.run.partial {
+            true => Err(Failure::Interrupted(
+                "finished replications are in the cache, unless it is off: run the same command to continue"
+                    .to_string(),
+            )),
+            false => Ok(results),
+        }
+    };
+    let all: Vec<&Row> = rows.iter().collect();
+    match joined(&all) {
+        Ok(results) => return Ok(Ran { results: Some(results), failures: vec![None; rows.len()] }),
+        Err(stop @ Failure::Interrupted(_)) => return Err(stop),
+        Err(_) => {}
+    }
+    // One of them fails. Each by itself says which.
+    let mut failures = Vec::new();
+    for row in rows {
+        failures.push(match joined(&[row]) {
+            Ok(_) => None,
+            Err(stop @ Failure::Interrupted(_)) => return Err(stop),
+            Err(why) => Some(why.message().to_string()),
+        });
+    }
+    let fine: Vec<&Row> =
+        rows.iter().zip(&failures).filter(|(_, failure)| failure.is_none()).map(|(row, _)| row).collect();
+    let results = if fine.is_empty() { None } else { Some(joined(&fine)?) };
+    Ok(Ran { results, failures })
 }
 
 /// The scenarios of rows as files of a folder.
@@ -356,9 +408,11 @@ fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
 fn rows_table(columns: &[Column], rows: &[Judged]) -> String {
     let names = table::Column::names("", rows.iter().map(|row| &row.name));
     let mut all: Vec<table::Column> = Vec::new();
-    let meets = rows
-        .iter()
-        .map(|row| if row.meets() { ("yes".into(), Tint::Good) } else { ("no".into(), Tint::Bad) });
+    let meets = rows.iter().map(|row| match (row.surely_meets(), row.surely_misses()) {
+        (true, _) => ("yes".into(), Tint::Good),
+        (_, true) => ("no".into(), Tint::Bad),
+        _ => ("unsure".into(), Tint::Plain),
+    });
     all.push(table::Column::new("goal", "", meets));
     for (i, column) in columns.iter().enumerate() {
         let cells = rows.iter().map(|row| (cell(column, row.cells[i].as_ref()), Tint::Plain));
