@@ -85,18 +85,15 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
     let names: Vec<&str> = known.chain(others).take(MOST).collect();
     let make = |name: &str, label: String, shape: Shape| {
         let (down, up) = rate(shape);
-        let mut reasons = Vec::new();
-        let mut of = |rate| {
-            let is_port = request.technology.name == "port";
-            let (config, why) = designed(name, rate, request.rtt.most, is_port);
-            why.into_iter().for_each(|why| {
-                if !reasons.contains(&why) {
-                    reasons.push(why)
-                }
-            });
-            config
+        let is_port = request.technology.name == "port";
+        let of = |rate| designed(name, rate, request.rtt.most, is_port);
+        let ((down, of_down), (up, of_up)) = (of(down), of(up));
+        let both: Vec<String> = of_down.iter().filter(|why| of_up.contains(why)).cloned().collect();
+        let own = |word: &str, all: Vec<String>| {
+            let all = all.into_iter().filter(|why| !both.contains(why));
+            all.map(|why| format!("{word}: {why}")).collect::<Vec<_>>()
         };
-        let (down, up) = (of(down), of(up));
+        let reasons = [both.clone(), own("down", of_down), own("up", of_up)].concat();
         let buffer = (name == "drop-tail").then_some(SHORT);
         Candidate { name: label, shape, down, up, part: [1.0; 2], buffer, reasons }
     };
@@ -118,7 +115,7 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
 fn designed(name: &str, rate: BitRate, rtt: Duration, is_port: bool) -> (AqmConfig, Vec<String>) {
     if let Some(found) = setting(name, rate, FRAME, rtt) {
         let mut reasons = found.reasons;
-        // PIE scales its probability by itself (RFC 8033 section 5.2); its gains are those that routers have.
+        // PIE scales its probability by itself (RFC 8033 section 5.2); its gains and its burst are those that routers have.
         let of_pie = PieParams::default();
         let config = match found.config {
             AqmConfig::FqCodel(params) if is_port => {
@@ -128,12 +125,18 @@ fn designed(name: &str, rate: BitRate, rtt: Duration, is_port: bool) -> (AqmConf
                 ));
                 AqmConfig::FqCodel(FqCodelParams { ce_threshold: Some(step), ..params })
             }
-            AqmConfig::Pie(params) => {
-                AqmConfig::Pie(PieParams { alpha: of_pie.alpha, beta: of_pie.beta, ..params })
-            }
-            AqmConfig::FqPie(params) => {
-                AqmConfig::FqPie(FqPieParams { alpha: of_pie.alpha, beta: of_pie.beta, ..params })
-            }
+            AqmConfig::Pie(params) => AqmConfig::Pie(PieParams {
+                alpha: of_pie.alpha,
+                beta: of_pie.beta,
+                max_burst: of_pie.max_burst,
+                ..params
+            }),
+            AqmConfig::FqPie(params) => AqmConfig::FqPie(FqPieParams {
+                alpha: of_pie.alpha,
+                beta: of_pie.beta,
+                max_burst: of_pie.max_burst,
+                ..params
+            }),
             other => other,
         };
         if matches!(config, AqmConfig::Pie(_) | AqmConfig::FqPie(_)) {
@@ -185,7 +188,7 @@ impl Candidate {
         let part = self.part[usize::from(way.direction == Direction::Up)];
         let shaped = self.shaper(way).rate;
         let margin = match self.shape {
-            Shape::None | Shape::AtLink if technology.instead.is_some() => {
+            Shape::None | Shape::AtLink if technology.share == 1000 => {
                 return technology.sentence(way.mean);
             }
             Shape::None | Shape::AtLink => {

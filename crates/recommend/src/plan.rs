@@ -1,7 +1,7 @@
 //! The scenarios that find the answer for a link.
 
 use quell_scenario::{Plugins, Study};
-use quell_units::{Bytes, Duration};
+use quell_units::{BitRate, Bytes, Duration};
 
 use crate::candidate::{Candidate, candidates, reference};
 use crate::columns::columns;
@@ -12,6 +12,7 @@ use crate::request::Request;
 use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
 use crate::way::{Direction, Way, as_frames};
+use crate::words::{of_rate, percent};
 
 /// The scenarios of a request, in the order in which their results are expected.
 #[derive(Clone, Debug)]
@@ -83,6 +84,17 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
              the queue; a smaller MTU shortens that"
         ));
     }
+    if let Some(video) = request.load.least_video() {
+        let all = BitRate::from_bps(video.bps().saturating_mul(u64::from(request.hosts)));
+        let carried = request.technology.carried(down.mean, Bytes::new(1500));
+        if all >= carried {
+            notes.push(format!(
+                "the load does not fit: its videos need {all} down at least, and the link carries {} of IP; videos stand \
+                 still with every candidate",
+                of_rate(carried.bps() as f64)
+            ));
+        }
+    }
     let size = size(request, &down, &up, candidates.len() + 1);
     let mut plan = Plan { down, up, rows: Vec::new(), columns, notes, size };
     let bed = Bed::of(request, (&plan.down, &plan.up), size, size.seeds);
@@ -116,8 +128,8 @@ fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String
          {} of the link; \"today\" shows the link without a shaper{}",
         down.shaped.rate,
         up.shaped.rate,
-        crate::words::percent(lost(down)),
-        crate::words::percent(lost(up)),
+        percent(lost(down)),
+        percent(lost(up)),
         match alone.1 <= most {
             true => format!(
                 ". Or shape the slower direction alone, {} at {}, and leave the other one to the modem",

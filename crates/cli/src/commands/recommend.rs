@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use quell_lab::{Results, Series};
 use quell_recommend::{
-    Advice, Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span,
-    Way, judge, margins, plan, reach,
+    Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span, Text, Way,
+    judge, margins, plan, reach,
 };
 use quell_router::{Can, technology};
 use quell_scenario::Study;
@@ -125,16 +125,19 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     let mut places = Vec::new();
     if let Some(dir) = &args.save {
-        for name in ["results", "margins", "reach"] {
-            places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
-        }
+        let used = ["results", "margins", "reach"].map(|name| dir.join(name)).into_iter();
+        let mut used = used.chain(files(dir, &plan.rows).into_keys());
         if !args.overwrite
-            && let Some(file) = files(dir, &plan.rows).into_keys().find(|file| file.exists())
+            && let Some(found) = used.find(|path| path.symlink_metadata().is_ok())
         {
             return Err(bad_input!(
-                "{} exists; use --overwrite, or --save to another folder",
-                quell_files::name(&file)
+                "--save {}: {} exists; use --overwrite, or --save to another folder",
+                quell_files::name(dir),
+                quell_files::name(&found)
             ));
+        }
+        for name in ["results", "margins", "reach"] {
+            places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
         }
     }
     let cache =
@@ -191,13 +194,17 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     match args.format.format {
         Format::Json => json::print_whole(&output),
         Format::Table => {
+            let advice = &output.report.router;
             let mut text = head(&request, &plan, &best.candidate);
+            text.push_str(&format!("{}\n", terminal::prose(&format!("{}.\n", answer.verdict))));
+            text.push_str(&parts(&advice.parts));
+            text.push_str("\nWhat was found:\n\n");
             text.push_str(&rows_table(&plan.columns, &answer.rows));
             text.push_str(&format!("\n{}\n", terminal::prose(&sentences(&answer))));
             text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
             text.push_str(&reach_table(&plan.columns, &beyond));
             text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
-            text.push_str(&typed(&best.candidate.reasons, &output.report.router));
+            text.push_str(&more(&best.candidate.reasons, &advice.notes));
             text.push_str(&verified_table(&output.verified));
             if let Some(dir) = &args.save {
                 text.push_str(&format!("saved  {}\n", quell_files::name(dir)));
@@ -218,6 +225,13 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
             true => Load::named(name),
             false => {
                 let path = PathBuf::from(name);
+                let is_file = path.extension().is_some() || path.components().count() > 1;
+                if !path.exists() && is_file {
+                    return Err(bad_input!(
+                        "--load {}: there is no such file; name a file with [[flows]], or a load of `quell new`",
+                        quell_units::text::cut(name)
+                    ));
+                }
                 if !path.exists() {
                     Load::named(name)
                 } else {
@@ -392,7 +406,12 @@ fn head(request: &Request, plan: &Plan, best: &Candidate) -> String {
         if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
     words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
     let of = |way: &Way| best.words(request.technology, way);
-    words.push_str(&format!("down: {}\nup: {}\n", of(&plan.down), of(&plan.up)));
+    let (down, mut up) = (of(&plan.down), of(&plan.up));
+    // The same reason is not said twice.
+    if down.contains(request.technology.why) {
+        up = up.replace(request.technology.why, "as down");
+    }
+    words.push_str(&format!("down: {down}\nup: {up}\n"));
     format!("{}\n", terminal::prose(&words))
 }
 
@@ -430,28 +449,34 @@ fn reach_table(columns: &[Column], all: &[(Reach, Judged)]) -> String {
     rows_table(columns, &renamed.collect::<Vec<_>>())
 }
 
-/// Who won, and why the others did not.
+/// Why each row has its place.
 fn sentences(answer: &Answer) -> String {
-    let mut words = format!("{}.\n", answer.verdict);
+    let mut words = String::new();
     for row in &answer.rows {
         words.push_str(&format!("{}: {}.\n", row.name, row.why));
     }
     words
 }
 
-/// What to type.
-fn typed(reasons: &[String], advice: &Advice) -> String {
+/// Texts, and where each goes.
+fn parts(parts: &[Text]) -> String {
     let mut text = String::new();
-    if !reasons.is_empty() {
-        let words: String = reasons.iter().map(|why| format!("{why}.\n")).collect();
-        text.push_str(&format!("Parameters:\n\n{}\n", terminal::prose(&words)));
-    }
-    for part in &advice.parts {
+    for part in parts {
         text.push_str(&format!("\n{}:\n\n", part.place));
         part.text.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
     }
-    if !advice.notes.is_empty() {
-        let words: String = advice.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    text
+}
+
+/// Reasons for the parameters, and what else is to be known.
+fn more(reasons: &[String], notes: &[String]) -> String {
+    let mut text = String::new();
+    if !reasons.is_empty() {
+        let words: String = reasons.iter().map(|why| format!("{why}.\n")).collect();
+        text.push_str(&format!("\nParameters:\n\n{}", terminal::prose(&words)));
+    }
+    if !notes.is_empty() {
+        let words: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         text.push_str(&format!("\n{}", terminal::prose(&words)));
     }
     text
