@@ -105,8 +105,9 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
         up: side(candidate, &plan.up),
     };
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
-    if on_ppp && matches!(platform, Platform::Linux(_)) && !matches!(candidate.up, AqmConfig::Cake(_)) {
-        // htb counts what a packet has on its device, which is no header of Ethernet there.
+    let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);
+    if on_ppp && counts && !matches!(candidate.up, AqmConfig::Cake(_)) {
+        // htb and stab count what a packet has on its device, which is no header of Ethernet there.
         for side in [&mut shaped.down, &mut shaped.up] {
             side.link.overhead = Bytes::new(side.link.overhead.get() + 14);
         }
@@ -131,9 +132,11 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
         Ok(written) => {
             let parts = written.parts.into_iter().map(|part| Text { place: part.place, text: part.text });
             // CAKE's own limit is the smaller one.
-            notes.extend(
-                written.notes.into_iter().filter(|note| !note.contains("cake has a limit of memory alone")),
-            );
+            notes.extend(written.notes.into_iter().filter(|note| {
+                // On the device of PPP there is none to leave out.
+                let of_header = on_ppp && note.contains("leaves out the 14 B of Ethernet's header");
+                !of_header && !note.contains("cake has a limit of memory alone")
+            }));
             Advice { parts: parts.collect(), notes }
         }
         Err(why) => {

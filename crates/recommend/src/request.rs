@@ -8,6 +8,7 @@ use crate::goal::{Goal, Threshold};
 use crate::load::Load;
 use crate::measure::Kind;
 use crate::span::Span;
+use crate::words::of_rate;
 
 /// A link, what it carries, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ impl Request {
                 if asked >= of(*rate).bps() as f64 {
                     return Err(format!(
                         "goal \"{condition}\": {rate} {word} carry {} of IP at most, in packets of {} B; ask for less",
-                        of(*rate),
+                        of_rate(of(*rate).bps() as f64),
                         self.technology.largest
                     ));
                 }
