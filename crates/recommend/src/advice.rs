@@ -1,17 +1,17 @@
 //! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
+use quell_aqm::catalog::AqmConfig;
 use quell_router::{Can, Platform, Range, Shaped, Side};
-use quell_units::BitRate;
+use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
 use crate::candidate::Candidate;
-use crate::judge::Judged;
 use crate::measure::{Column, Kind};
 use crate::plan::Plan;
 use crate::request::Request;
-use crate::scenario::of_direction;
-use crate::way::Shape;
-use crate::way::Way;
+use crate::scenario::{BEHIND, of_direction};
+use crate::verdict::Judged;
+use crate::way::{Shape, Way};
 
 /// The texts to type.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,30 +31,43 @@ pub struct Text {
     pub text: String,
 }
 
-/// The Linux whose lines are printed where only algorithms are named: the newest that is known.
+/// The Linux of a router of which only algorithms are named, unless a later one is needed: `linux` is Debian's.
+const USUAL: &str = "linux";
+/// The newest Linux that is known.
 const NEWEST: &str = "linux-7.2";
 
 /// The texts to type for a candidate.
 pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
+    let nothing = |why: String| Advice { parts: Vec::new(), notes: vec![why] };
     if candidate.shape == Shape::None {
-        let notes = vec!["there is nothing to type: the link stays as it is".to_string()];
-        return Advice { parts: Vec::new(), notes };
+        return nothing("there is nothing to type: the link stays as it is".to_string());
+    }
+    if let Some(instead) = request.technology.instead.filter(|_| request.technology.name != PORT) {
+        return nothing(format!(
+            "{}: {instead}; there is nothing to type for a shaper",
+            request.technology.title
+        ));
     }
     let platform = match can {
         Can::Platform(platform) => Some(*platform),
-        Can::Algorithms(_) => Platform::find(NEWEST),
+        Can::Algorithms(_) => Platform::find(USUAL)
+            .filter(|linux| linux.has(&candidate.up).is_some())
+            .or(Platform::find(NEWEST)),
     };
     let mut advice =
         platform.map_or_else(Advice::default, |platform| written(request, plan, candidate, platform));
     if candidate.shape == Shape::Following {
-        advice.notes.push(
-            "the simulation follows the link's rate at once; cake-autorate does within seconds, from the delays that it \
-             measures, so the truth lies between this row and the one at the mean"
-                .to_string(),
-        );
+        advice.notes.push(format!(
+            "the simulation follows the link's rate {} later, without error; cake-autorate follows it by the delays that \
+             it measures, so the truth lies between this row and the one at the mean",
+            BEHIND
+        ));
     }
     advice
 }
+
+/// The technology whose own queue gets the algorithm.
+const PORT: &str = "port";
 
 /// A direction as routers are told.
 fn side(candidate: &Candidate, way: &Way) -> Side {
@@ -71,17 +84,43 @@ fn side(candidate: &Candidate, way: &Way) -> Side {
     }
 }
 
+/// The device of PPP, where packets have no header of PPPoE yet.
+fn of_ppp(platform: Platform) -> Option<&'static str> {
+    match platform {
+        Platform::OpenWrt => Some("pppoe-wan"),
+        Platform::RouterOs => Some("pppoe-out1"),
+        Platform::Linux(_) | Platform::Networkd | Platform::Gateway => Some("ppp0"),
+        _ => None,
+    }
+}
+
 fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Platform) -> Advice {
-    let (wan, lan) = platform.devices();
-    let shaped = Shaped {
+    let (usual, lan) = platform.devices();
+    let ppp = of_ppp(platform).filter(|_| request.technology.name.contains("pppoe"));
+    let wan = request.device.as_deref().or(ppp).unwrap_or(usual);
+    let mut shaped = Shaped {
         wan: wan.to_string(),
         lan: Some(lan.to_string()),
         down: side(candidate, &plan.down),
         up: side(candidate, &plan.up),
     };
+    let on_ppp = ppp.is_some() && wan.starts_with("ppp");
+    let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);
+    if on_ppp && counts && !matches!(candidate.up, AqmConfig::Cake(_)) {
+        // htb and stab count what a packet has on its device, which is no header of Ethernet there.
+        for side in [&mut shaped.down, &mut shaped.up] {
+            side.link.overhead = Bytes::new(side.link.overhead.get() + 14);
+        }
+    }
     let at_link = candidate.shape == Shape::AtLink;
     let beyond = request.cpu_limit.filter(|_| !at_link).and_then(|limit| platform.beyond(limit, &shaped));
     let mut notes: Vec<String> = beyond.into_iter().collect();
+    if request.technology.name.contains("pppoe") && !on_ppp {
+        notes.extend(request.technology.notes());
+    }
+    if request.device.is_none() {
+        notes.push(format!("the device is taken to be {wan}: put yours in its place, which --dev names"));
+    }
     let made = match at_link {
         true => quell_router::write_port(platform, wan, &shaped.up),
         false => quell_router::write(platform, &shaped),
@@ -93,9 +132,11 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
         Ok(written) => {
             let parts = written.parts.into_iter().map(|part| Text { place: part.place, text: part.text });
             // CAKE's own limit is the smaller one.
-            notes.extend(
-                written.notes.into_iter().filter(|note| !note.contains("cake has a limit of memory alone")),
-            );
+            notes.extend(written.notes.into_iter().filter(|note| {
+                // On the device of PPP there is none to leave out.
+                let of_header = on_ppp && note.contains("leaves out the 14 B of Ethernet's header");
+                !of_header && !note.contains("cake has a limit of memory alone")
+            }));
             Advice { parts: parts.collect(), notes }
         }
         Err(why) => {

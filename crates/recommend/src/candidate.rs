@@ -1,8 +1,13 @@
 //! The means of a router for a link: algorithms with their parameters, and where their queue is.
 
 use quell_aqm::catalog::{self, AqmConfig};
+use quell_aqm::fq_codel::FqCodelParams;
+use quell_aqm::fq_pie::FqPieParams;
 use quell_aqm::part::Weight;
+use quell_aqm::pie::PieParams;
 use quell_aqm::red::RedParams;
+use quell_aqm::wred::WredParams;
+use quell_router::Technology;
 use quell_theory::rules::design::setting;
 use quell_units::{BitRate, Duration, LinkLayer, QueueSize};
 
@@ -80,17 +85,15 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
     let names: Vec<&str> = known.chain(others).take(MOST).collect();
     let make = |name: &str, label: String, shape: Shape| {
         let (down, up) = rate(shape);
-        let mut reasons = Vec::new();
-        let mut of = |rate| {
-            let (config, why) = designed(name, rate, request.rtt.most, at_link);
-            why.into_iter().for_each(|why| {
-                if !reasons.contains(&why) {
-                    reasons.push(why)
-                }
-            });
-            config
+        let is_port = request.technology.name == "port";
+        let of = |rate| designed(name, rate, request.rtt.most, is_port);
+        let ((down, of_down), (up, of_up)) = (of(down), of(up));
+        let both: Vec<String> = of_down.iter().filter(|why| of_up.contains(why)).cloned().collect();
+        let own = |word: &str, all: Vec<String>| {
+            let all = all.into_iter().filter(|why| !both.contains(why));
+            all.map(|why| format!("{word}: {why}")).collect::<Vec<_>>()
         };
-        let (down, up) = (of(down), of(up));
+        let reasons = [both.clone(), own("down", of_down), own("up", of_up)].concat();
         let buffer = (name == "drop-tail").then_some(SHORT);
         Candidate { name: label, shape, down, up, part: [1.0; 2], buffer, reasons }
     };
@@ -109,34 +112,51 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
 }
 
 /// An algorithm for a rate and round trips up to `rtt`, by its rule, and the reasons.
-fn designed(name: &str, rate: BitRate, rtt: Duration, at_link: bool) -> (AqmConfig, Vec<String>) {
+fn designed(name: &str, rate: BitRate, rtt: Duration, is_port: bool) -> (AqmConfig, Vec<String>) {
     if let Some(found) = setting(name, rate, FRAME, rtt) {
         let mut reasons = found.reasons;
+        // PIE scales its probability by itself (RFC 8033 section 5.2); its gains and its burst are those that routers have.
+        let of_pie = PieParams::default();
         let config = match found.config {
-            AqmConfig::FqCodel(params) if at_link => {
+            AqmConfig::FqCodel(params) if is_port => {
                 let step = params.target + params.target;
                 reasons.push(format!(
                     "ce_threshold = {step}: DCTCP needs marks from a short queue on (RFC 8290 section 5.2.7)"
                 ));
-                AqmConfig::FqCodel(quell_aqm::fq_codel::FqCodelParams { ce_threshold: Some(step), ..params })
+                AqmConfig::FqCodel(FqCodelParams { ce_threshold: Some(step), ..params })
             }
+            AqmConfig::Pie(params) => AqmConfig::Pie(PieParams {
+                alpha: of_pie.alpha,
+                beta: of_pie.beta,
+                max_burst: of_pie.max_burst,
+                ..params
+            }),
+            AqmConfig::FqPie(params) => AqmConfig::FqPie(FqPieParams {
+                alpha: of_pie.alpha,
+                beta: of_pie.beta,
+                max_burst: of_pie.max_burst,
+                ..params
+            }),
             other => other,
         };
+        if matches!(config, AqmConfig::Pie(_) | AqmConfig::FqPie(_)) {
+            reasons.retain(|why| !why.starts_with("alpha and beta"));
+        }
         return (config, reasons);
     }
-    if name == "red" {
+    if name == "red" || name == "wred" {
         let packets = rate.packets_per_sec(FRAME);
         // The automatic setting of Floyd et al. 2001 ("Adaptive RED"), which a router without it can be told.
         let low = libm::round(0.0025 * packets).max(5.0);
-        let weight = 1.0 - libm::exp(-1.0 / packets.max(1.0));
+        let weight = Weight::Value(1.0 - libm::exp(-1.0 / packets.max(1.0)));
+        let (min_th, max_th) = (QueueSize::Packets(low), QueueSize::Packets(3.0 * low));
         let reason = "thresholds of RED for a delay of 5 ms, at least 5 packets, and an average over 1 s: \
                       Floyd et al. 2001, section 3.5";
-        let config = AqmConfig::Red(RedParams {
-            min_th: QueueSize::Packets(low),
-            max_th: QueueSize::Packets(3.0 * low),
-            weight: Weight::Value(weight),
-            ..Default::default()
-        });
+        let config = match name {
+            "red" => AqmConfig::Red(RedParams { min_th, max_th, weight, ..Default::default() }),
+            // Of precedence 0, which packets mostly have.
+            _ => AqmConfig::Wred(WredParams { max_th, lowest: 1.0 / 3.0, weight, ..Default::default() }),
+        };
         return (config, vec![reason.to_string()]);
     }
     let reason = match name {
@@ -161,6 +181,31 @@ impl Candidate {
         let part = self.part[usize::from(way.direction == Direction::Up)];
         // The usual rate is exact.
         if part < 1.0 { LinkLayer { rate: rate(layer.rate.bps() as f64 * part), ..layer } } else { layer }
+    }
+
+    /// The rate of its shaper in a direction, its margin and what is left for IP packets, in sentences.
+    pub fn words(&self, technology: &Technology, way: &Way) -> String {
+        let part = self.part[usize::from(way.direction == Direction::Up)];
+        let shaped = self.shaper(way).rate;
+        let margin = match self.shape {
+            Shape::None | Shape::AtLink if technology.share == 1000 => {
+                return technology.sentence(way.mean);
+            }
+            Shape::None | Shape::AtLink => {
+                return format!("{}, without a shaper. {}", way.mean, technology.carries(way.mean));
+            }
+            Shape::AtLeast => technology.margin(shaped, way.rate.least, "the least rate of the link counts"),
+            _ if way.limited => technology.margin(shaped, way.mean, "the router's processor shapes no more"),
+            _ if part < 1.0 => {
+                let usual = technology.share as f64 / 10.0;
+                let why = format!(
+                    "with {usual}% bursts still reach the modem's queue, and more of the link is given up for that"
+                );
+                technology.margin(shaped, way.mean, &why)
+            }
+            _ => return technology.sentence(way.mean),
+        };
+        format!("{margin}. {}", technology.carries(shaped))
     }
 
     /// The packets that its queue may hold at a rate.

@@ -10,7 +10,7 @@ use crate::measure::{Column, DOWN, Kind, UP};
 ///
 /// # Errors
 /// Names the part of the goal that the load cannot answer.
-pub fn columns(load: &Load, goal: &Goal, down: BitRate, up: BitRate) -> Result<Vec<Column>, String> {
+pub(crate) fn columns(load: &Load, goal: &Goal, down: BitRate, up: BitRate) -> Result<Vec<Column>, String> {
     let pages =
         match goal.0.iter().map(|condition| condition.kind).find(|kind| kind.metric().starts_with("page")) {
             Some(kind) => kind,

@@ -66,6 +66,26 @@ impl Course {
         rate(bits.sum::<f64>() / self.period.as_secs_f64().max(f64::MIN_POSITIVE))
     }
 
+    /// The same, later by `time`, as one sees it who follows: before that it is at its end.
+    #[must_use]
+    pub fn behind(&self, time: Duration) -> Course {
+        if time >= self.period {
+            return self.clone();
+        }
+        let later = |at: Duration| {
+            let at = at + time;
+            if at < self.period { at } else { at - self.period }
+        };
+        let mut steps: Vec<(Duration, BitRate)> = self.steps.iter().map(|(at, r)| (later(*at), *r)).collect();
+        steps.sort_by_key(|(at, _)| *at);
+        if let (Some((first, _)), Some((_, last))) = (steps.first(), steps.last())
+            && !first.is_zero()
+        {
+            steps.insert(0, (Duration::default(), *last));
+        }
+        Course { steps, period: self.period }
+    }
+
     /// The same with all rates times `factor`.
     #[must_use]
     pub fn times(&self, factor: f64) -> Course {
@@ -84,6 +104,16 @@ pub(crate) fn rate(bps: f64) -> BitRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand, for a course that changes at 0, 3 and 9 s of 10.
+    #[test]
+    fn who_follows_sees_the_same_later() {
+        let (s, r) = (Duration::from_secs, BitRate::from_bps);
+        let course = Course { steps: vec![(s(0), r(1)), (s(3), r(2)), (s(9), r(3))], period: s(10) };
+        let later = vec![(s(0), r(2)), (s(1), r(3)), (s(2), r(1)), (s(5), r(2))];
+        assert_eq!(course.behind(s(2)), Course { steps: later, period: s(10) });
+        assert_eq!(course.behind(s(2)).mean(), course.mean());
+    }
 
     /// The link whose shape it has, within what two digits can say.
     #[test]

@@ -110,6 +110,13 @@ impl Load {
         Ok(Load { name: cut(name), groups })
     }
 
+    /// The least rate of a video of each host down, as the load has it.
+    pub(crate) fn least_video(&self) -> Option<BitRate> {
+        let videos = self.groups.iter().filter(|group| use_of(group) == Use::Video && !is_up(group));
+        let rates = videos.filter_map(|group| group.get("rates")?.as_array());
+        rates.filter_map(|rates| rates.first()?.as_str()?.parse().ok()).max()
+    }
+
     /// Each group with its use, and whether it goes up.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, Use, bool)> {
         self.groups.iter().map(|group| (text(group, "name"), use_of(group), is_up(group)))

@@ -1,7 +1,7 @@
 //! The scenarios that find the answer for a link.
 
 use quell_scenario::{Plugins, Study};
-use quell_units::{Bytes, Duration};
+use quell_units::{BitRate, Bytes, Duration};
 
 use crate::candidate::{Candidate, candidates, reference};
 use crate::columns::columns;
@@ -12,6 +12,7 @@ use crate::request::Request;
 use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
 use crate::way::{Direction, Way, as_frames};
+use crate::words::{of_rate, percent};
 
 /// The scenarios of a request, in the order in which their results are expected.
 #[derive(Clone, Debug)]
@@ -60,6 +61,7 @@ impl Row {
 /// The link cannot be simulated, the load does not suit it, or the goal asks for what the load does not have.
 pub fn plan(request: &Request) -> Result<Plan, String> {
     request.check()?;
+    request.fits()?;
     let mut notes = Vec::new();
     let mut down = Way::of(request, Direction::Down, request.down, request.trace.as_ref());
     let mut up = Way::of(request, Direction::Up, request.up, None);
@@ -82,6 +84,17 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
              the queue; a smaller MTU shortens that"
         ));
     }
+    if let Some(video) = request.load.least_video() {
+        let all = BitRate::from_bps(video.bps().saturating_mul(u64::from(request.hosts)));
+        let carried = request.technology.carried(down.mean, Bytes::new(1500));
+        if all >= carried {
+            notes.push(format!(
+                "the load does not fit: its videos need {all} down at least, and the link carries {} of IP; videos stand \
+                 still with every candidate",
+                of_rate(carried.bps() as f64)
+            ));
+        }
+    }
     let size = size(request, &down, &up, candidates.len() + 1);
     let mut plan = Plan { down, up, rows: Vec::new(), columns, notes, size };
     let bed = Bed::of(request, (&plan.down, &plan.up), size, size.seeds);
@@ -99,9 +112,11 @@ fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String
         return;
     }
     // The slower direction is the one in which queues hurt more, and costs less.
-    let (slow, fast) = (d.min(u).min(most.bps() / 2), 0);
-    let fast = most.bps().saturating_sub(slow).max(fast);
+    let alone = if d <= u { ("down", down.shaped.rate) } else { ("up", up.shaped.rate) };
+    let slow = d.min(u).min(most.bps() / 2);
+    let fast = most.bps() - slow;
     let (d, u) = if d <= u { (slow, fast) } else { (fast, slow) };
+    (down.limited, up.limited) = (d < down.shaped.rate.bps(), u < up.shaped.rate.bps());
     down.shaped.rate = rate(d as f64);
     up.shaped.rate = rate(u as f64);
     let lost = |way: &Way| {
@@ -110,10 +125,17 @@ fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String
     };
     notes.push(format!(
         "the router shapes {most} in both directions together, so the shapers are at {} down and {} up, which gives up {} and \
-         {} of the link; \"today\" shows the link without a shaper",
+         {} of the link; \"today\" shows the link without a shaper{}",
         down.shaped.rate,
         up.shaped.rate,
-        crate::words::percent(lost(down)),
-        crate::words::percent(lost(up))
+        percent(lost(down)),
+        percent(lost(up)),
+        match alone.1 <= most {
+            true => format!(
+                ". Or shape the slower direction alone, {} at {}, and leave the other one to the modem",
+                alone.0, alone.1
+            ),
+            false => String::new(),
+        }
     ));
 }

@@ -1,17 +1,16 @@
 //! The reach of an answer: the winner where the link is not what was said.
 
-use quell_metrics::Results;
-use quell_units::BitRate;
-
 use crate::candidate::{Candidate, TODAY};
 use crate::goal::Goal;
-use crate::judge::{Answer, Judged, figures};
-use crate::measure::{Column, DOWN, UP};
+use crate::judge::Answer;
+use crate::measure::{DOWN, UP};
 use crate::plan::{Plan, Row};
 use crate::request::Request;
 use crate::scenario::Bed;
 use crate::span::Span;
-use crate::way::Shape;
+use crate::verdict::{Found, Judged};
+use crate::way::{Shape, as_frames};
+use crate::why::slow;
 use crate::words::list;
 
 /// A scenario in which one thing is not as it was said.
@@ -21,7 +20,6 @@ pub struct Reach {
     pub words: String,
     /// The scenario.
     pub row: Row,
-    columns: Vec<Column>,
 }
 
 /// The links that may be there instead.
@@ -42,7 +40,7 @@ const PARTS: [u32; 3] = [90, 80, 70];
 /// # Errors
 /// A scenario cannot be made.
 pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Row>, String> {
-    let best = answer.rows.iter().find(|judged| judged.name != TODAY);
+    let best = answer.rows.iter().find(|judged| judged.name != TODAY && judged.failed.is_none());
     let row = best.and_then(|best| plan.rows.iter().find(|row| row.candidate.name == best.name));
     let (Some(best), Some(row)) = (best, row) else { return Ok(Vec::new()) };
     let shapes = matches!(row.candidate.shape, Shape::Shaped | Shape::AtMean | Shape::Following);
@@ -50,6 +48,12 @@ pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Ro
         return Ok(Vec::new());
     }
     let missed = |link: &str| {
+        // Where one packet takes too long, a lower rate makes it longer.
+        let way = if link == DOWN { &plan.down } else { &plan.up };
+        let rate = as_frames(row.candidate.shaper(way));
+        if request.goal.0.iter().any(|condition| slow(condition, rate).is_some()) {
+            return false;
+        }
         let mut all = plan.columns.iter().zip(&best.cells).filter(|(column, _)| column.link == link);
         all.any(|(column, cell)| {
             let asked = request.goal.0.iter().find(|condition| column.answers(condition.kind));
@@ -92,25 +96,26 @@ pub fn reach(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Ve
             ..Bed::of(request, (&plan.down, &plan.up), plan.size, plan.size.reach_seeds)
         };
         let row = Row::of(name, Candidate { name: name.to_string(), ..candidate.clone() }, &bed)?;
-        let of = |column: &Column| {
-            let capacity = BitRate::from_bps((column.capacity.bps() as f64 * factor) as u64);
-            Column { capacity, ..column.clone() }
-        };
-        Ok(Reach { words: words.to_string(), row, columns: plan.columns.iter().map(of).collect() })
+        Ok(Reach { words: words.to_string(), row })
     };
     OTHERWISE.into_iter().map(make).collect()
 }
 
 impl Reach {
-    /// Judges what was found, point by point in the order of the scenarios; and says in one sentence how far it carries.
-    pub fn judge(request: &Request, all: Vec<Reach>, results: &Results) -> (Vec<(Reach, Judged)>, String) {
-        let of = |(point, reach): (usize, Reach)| {
-            let cells = figures((results, point), None, &reach.columns);
-            let judged =
-                Judged::alone(reach.row.candidate.name.clone(), &request.goal, &reach.columns, cells);
+    /// Judges what was found of each, in their order; and says in one sentence how far the answer carries. Shares of goodput
+    /// are of the rates that were said.
+    pub fn judge(
+        request: &Request,
+        plan: &Plan,
+        all: Vec<Reach>,
+        found: &[Found<'_>],
+    ) -> (Vec<(Reach, Judged)>, String) {
+        let of = |(reach, found): (Reach, &Found<'_>)| {
+            let name = &reach.row.candidate.name;
+            let judged = Judged::of(name, &request.goal, &plan.columns, found, &Err(String::new()));
             (reach, judged)
         };
-        let judged: Vec<(Reach, Judged)> = all.into_iter().enumerate().map(of).collect();
+        let judged: Vec<(Reach, Judged)> = all.into_iter().zip(found).map(of).collect();
         let words = carries(&request.goal, &judged);
         (judged, words)
     }
@@ -118,20 +123,28 @@ impl Reach {
 
 /// The reach of the answer, in one sentence: where the goal holds, where it breaks, and where the seeds do not tell.
 fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
+    let seeds = all.iter().flat_map(|(_, judged)| judged.cells.iter().flatten()).map(|cell| cell.estimate.n);
+    let seeds = seeds.max().map_or_else(String::new, |n| format!(" ({n} seeds each)"));
+    if !all.is_empty() && all.iter().all(|(_, judged)| judged.surely_misses()) {
+        return format!("{goal} breaks with each of these changes{seeds}");
+    }
     let of = |those: &dyn Fn(&Judged) -> bool, word: &dyn Fn(&Reach, &Judged) -> String| {
         let found = all.iter().filter(|(_, judged)| those(judged));
         list(&found.map(|(reach, judged)| word(reach, judged)).collect::<Vec<_>>())
     };
     let name = |reach: &Reach, _: &Judged| reach.words.clone();
+    let missed = |reach: &Reach, judged: &Judged| format!("{} ({})", reach.words, judged.missed());
+    let failed = |reach: &Reach, judged: &Judged| {
+        format!("{} ({})", reach.words, judged.failed.as_deref().unwrap_or_default())
+    };
+    let is_open = |j: &Judged| j.failed.is_none() && !j.surely_meets() && !j.surely_misses();
     let parts = [
-        ("holds with", of(&|j| j.meets() && j.is_sure(), &name)),
-        (
-            "breaks with",
-            of(&|j| !j.meets() && j.is_sure(), &|reach, j| format!("{} ({})", reach.words, j.missed())),
-        ),
-        ("may hold or break, by these few seeds, with", of(&|j| !j.is_sure(), &name)),
+        ("holds with", of(&Judged::surely_meets, &name)),
+        ("breaks with", of(&Judged::surely_misses, &missed)),
+        ("may hold or break, for its interval reaches across the goal, with", of(&is_open, &name)),
+        ("was not simulated with", of(&|j| j.failed.is_some(), &failed)),
     ];
     let said = parts.iter().filter(|(_, those)| !those.is_empty());
     let said: Vec<String> = said.map(|(verb, those)| format!("{verb} {those}")).collect();
-    format!("{goal} {}", list(&said))
+    format!("{goal} {}{seeds}", said.join("; "))
 }

@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use crate::advice::{self, Advice};
 use crate::candidate::Candidate;
-use crate::judge::{Answer, Judged};
+use crate::judge::Answer;
 use crate::plan::Plan;
 use crate::reach::Reach;
 use crate::request::Request;
+use crate::verdict::Judged;
 use crate::way::Way;
 
 /// The form of what is written.
@@ -20,7 +21,7 @@ pub struct Report<'a> {
     schema: u32,
     /// The goal, as it was read.
     pub goal: String,
-    link: LinkReport<'a>,
+    link: LinkReport,
     load: &'a str,
     hosts: u16,
     columns: Vec<ColumnReport<'a>>,
@@ -34,18 +35,18 @@ pub struct Report<'a> {
 
 /// The link as it was taken.
 #[derive(Clone, Debug, Serialize)]
-struct LinkReport<'a> {
+struct LinkReport {
     technology: &'static str,
-    down: WayReport<'a>,
-    up: WayReport<'a>,
+    down: WayReport,
+    up: WayReport,
 }
 
 /// A direction.
 #[derive(Clone, Debug, Serialize)]
-struct WayReport<'a> {
+struct WayReport {
     rate: String,
     shaped: String,
-    words: &'a str,
+    words: String,
 }
 
 /// A figure of every row.
@@ -76,8 +77,8 @@ impl<'a> Report<'a> {
         router.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
         let way = |way: &'a Way| WayReport {
             rate: way.rate.to_string(),
-            shaped: way.shaped.rate.to_string(),
-            words: &way.words,
+            shaped: best.shaper(way).rate.to_string(),
+            words: best.words(request.technology, way),
         };
         let columns = plan.columns.iter();
         let columns = columns.map(|c| ColumnReport { title: &c.title, metric: &c.metric, link: c.link });

@@ -1,12 +1,14 @@
 //! A link as its user describes it.
 
 use quell_router::Technology;
-use quell_units::{BitRate, Duration};
+use quell_units::{BitRate, Bytes, Duration};
 
 use crate::course::Course;
-use crate::goal::Goal;
+use crate::goal::{Goal, Threshold};
 use crate::load::Load;
+use crate::measure::Kind;
 use crate::span::Span;
+use crate::words::of_rate;
 
 /// A link, what it carries, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Request {
     pub goal: Goal,
     /// The algorithms that the router has, by their names in the catalog.
     pub can: Vec<&'static str>,
+    /// The router's device that leads to the link, if it is known.
+    pub device: Option<String>,
     /// The most that the router's processor shapes, both directions together.
     pub cpu_limit: Option<BitRate>,
     /// The course of the rate down, if that was recorded.
@@ -75,7 +79,48 @@ impl Request {
         Ok(())
     }
 
-    /// Tells whether a rate moves.
+    /// Refuses what no queue can give: a goal above what IP packets can have of the link, and a shaper far below it.
+    ///
+    /// # Errors
+    /// Names the field, its value, the rule and the fix.
+    pub(crate) fn fits(&self) -> Result<(), String> {
+        let of = |rate: BitRate| self.technology.carried(rate, Bytes::new(self.technology.largest));
+        for condition in &self.goal.0 {
+            let ways: &[(&str, BitRate)] = match condition.kind {
+                Kind::Goodput => &[("down", self.down.most), ("up", self.up.most)],
+                Kind::GoodputDown | Kind::VideoRate => &[("down", self.down.most)],
+                Kind::GoodputUp => &[("up", self.up.most)],
+                _ => &[],
+            };
+            for (word, rate) in ways {
+                let asked = match condition.threshold {
+                    Threshold::Rate(asked) => asked.bps() as f64,
+                    Threshold::Share(share) => share * rate.bps() as f64,
+                    Threshold::Time(_) => continue,
+                };
+                if asked >= of(*rate).bps() as f64 {
+                    return Err(format!(
+                        "goal \"{condition}\": {rate} {word} carry {} of IP at most, in packets of {} B; ask for less",
+                        of_rate(of(*rate).bps() as f64),
+                        self.technology.largest
+                    ));
+                }
+            }
+        }
+        if let Some(limit) = self.cpu_limit.filter(|_| self.technology.instead.is_none()) {
+            let both = self.down.most.bps().saturating_add(self.up.most.bps());
+            if limit.bps() < both / 10 {
+                return Err(format!(
+                    "cpu-limit = {limit}: a router that shapes less than a tenth of {} in both directions together takes \
+                     more from the link than a shaper gives; leave it unshaped, or use a faster router",
+                    BitRate::from_bps(both)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a rate moves.
     pub fn varies(&self) -> bool {
         self.down.moves() || self.up.moves() || self.trace.is_some()
     }

@@ -13,6 +13,10 @@ use crate::span::Span;
 use crate::way::Shape;
 use crate::way::{Direction, Way, as_frames};
 
+/// The time by which a shaper that follows a link is behind it. Chosen: cake-autorate takes some seconds of delays for a
+/// decision.
+pub(crate) const BEHIND: Duration = Duration::from_secs(2);
+
 /// What a candidate is tried on.
 pub(crate) struct Bed<'a> {
     pub(crate) request: &'a Request,
@@ -94,7 +98,9 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
             let shaper = candidate.shaper(way);
             let share = shaper.rate.bps() as f64 / way.mean.bps() as f64;
             let mut keys = vec![format!("rate = \"{}\"", as_frames(shaper))];
-            keys.extend(way.course.as_ref().map(|course| changes(course, way, share, bed.duration)));
+            keys.extend(
+                way.course.as_ref().map(|course| changes(&course.behind(BEHIND), way, share, bed.duration)),
+            );
             keys
         }
         _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
@@ -181,13 +187,15 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
 }
 
 /// The algorithm of a direction, with what it has to know of the link.
-pub fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
+pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
     let own = if way.direction == Direction::Down { &candidate.down } else { &candidate.up };
     match own {
         AqmConfig::Cake(params) => {
             let is_down = way.direction == Direction::Down;
             let isolation = if is_down { Isolation::DualDestination } else { Isolation::DualSource };
-            let params = CakeParams { isolation, ..params.clone() };
+            // What was dropped has already taken its time of a link that comes in.
+            let ingress = is_down && candidate.shape != Shape::AtLink;
+            let params = CakeParams { isolation, ingress, ..params.clone() };
             match candidate.shape {
                 Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
                     let layer = candidate.shaper(way);
@@ -201,7 +209,6 @@ pub fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
                             Framing::Ptm => cake::Framing::Ptm,
                         },
                         layer: cake::Layer::Ethernet,
-                        ingress: is_down,
                         ..params
                     })
                 }

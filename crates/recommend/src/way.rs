@@ -35,8 +35,8 @@ pub struct Way {
     pub shaped: LinkLayer,
     /// The packets that the modem's own buffer holds.
     pub modem: u64,
-    /// The margin and what is left for IP packets, in sentences.
-    pub words: String,
+    /// Whether the router's processor keeps the shaper below the usual rate.
+    pub limited: bool,
 }
 
 /// The place of a candidate's queue, and its rate.
@@ -50,7 +50,7 @@ pub enum Shape {
     AtLeast,
     /// The rate is that below the mean of a varying link.
     AtMean,
-    /// The rate follows the link's, as cake-autorate means to do.
+    /// The rate follows the link's some time later, as cake-autorate means to do.
     Following,
     /// The link's own queue has the algorithm, and nothing is shaped.
     AtLink,
@@ -101,7 +101,7 @@ impl Way {
             link,
             shaped: technology.shaped(mean),
             modem: if technology.name == "port" { modem.clamp(LEAST_MODEM, 1000) } else { modem },
-            words: technology.sentence(mean),
+            limited: false,
         }
     }
 

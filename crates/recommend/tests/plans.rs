@@ -17,6 +17,7 @@ fn request(link: &str, down: &str, up: &str, rtt: &str) -> Request {
         load: Load::named("home").unwrap(),
         goal: "call P99 < 20 ms".parse().unwrap(),
         can: CAN.to_vec(),
+        device: None,
         cpu_limit: None,
         trace: None,
     }
@@ -109,7 +110,7 @@ fn figures_are_those_of_each_scenario_by_itself() {
     let parts = plan.rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone())).collect();
     let options = quell_lab::Options::default();
     let joined = quell_lab::run(&quell_scenario::Study::join(parts), &options).unwrap();
-    let found: Vec<_> = (0..plan.rows.len()).map(|i| (&joined, i)).collect();
+    let found: Vec<_> = (0..plan.rows.len()).map(|i| Ok((&joined, i))).collect();
     let answer = judge(&request, &plan, &found);
     for (row, name) in plan.rows.iter().zip(names(&plan)) {
         let study =

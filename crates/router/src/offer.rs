@@ -139,7 +139,7 @@ impl Offer {
         if !side.ecn && self.algorithm == "cake" {
             notes.push("ecn = false has no word in cake, which marks".into());
         }
-        if !said("limit") && !said("memory_limit") {
+        if !said("limit") && !said("memory_limit") && self.algorithm != "cake" {
             notes.push(format!("the buffer of {} has no word in {}", side.buffer, self.native));
         }
         notes.extend(self.note.map(str::to_string));

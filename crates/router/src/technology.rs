@@ -342,26 +342,32 @@ impl Technology {
     /// The rate for a shaper, with its margin, in sentences.
     pub fn sentence(&self, rate: BitRate) -> String {
         let shaped = self.shaped(rate);
+        let margin = match self.share {
+            1000 => format!("{}, unshaped: {}", megabits(rate), self.why),
+            _ => self.margin(shaped.rate, rate, self.why),
+        };
+        format!("{margin}. {}", self.carries(shaped.rate))
+    }
+
+    /// The rate of a shaper beside that of its link, and the reason for it: "90.2 Mbit/s of 95.0 Mbit/s (95%): why".
+    pub fn margin(&self, shaped: BitRate, rate: BitRate, why: &str) -> String {
+        let share = 100.0 * shaped.bps() as f64 / rate.bps().max(1) as f64;
+        let share = libm::round(10.0 * share) / 10.0;
+        format!("{} of {} ({share}%): {why}", megabits(shaped), megabits(rate))
+    }
+
+    /// What a rate carries of IP, in a sentence.
+    pub fn carries(&self, rate: BitRate) -> String {
         let (full, small) = (Bytes::new(self.largest), Bytes::new(52));
-        let carries = |packet| megabits(shaped.of_packets(packet));
+        let carries = |packet| megabits(self.link(rate).of_packets(packet));
         let unit = match self.framing {
             Framing::None => "on the wire",
             Framing::Atm => "of ATM cells",
             Framing::Ptm => "of PTM",
         };
-        let margin = match self.share {
-            1000 => format!("{}, unshaped: {}", megabits(rate), self.why),
-            share => format!(
-                "{} of {} ({}%): {}",
-                megabits(shaped.rate),
-                megabits(rate),
-                share as f64 / 10.0,
-                self.why
-            ),
-        };
         format!(
-            "{margin}. These {} {unit} carry {} of IP in packets of {full}, {} in packets of {small} ({}).",
-            megabits(shaped.rate),
+            "These {} {unit} carry {} of IP in packets of {full}, {} in packets of {small} ({}).",
+            megabits(rate),
             carries(full),
             carries(small),
             self.bytes

@@ -42,8 +42,12 @@ pub fn scale_of(figure: &Quantity, unit: &str, largest: f64) -> (Scale, String) 
     }
 }
 
-/// An estimate in the unit that fits it, with its interval: `12.3 ± 0.4 ms`.
+/// An estimate in the unit that fits it, with its interval: `12.3 ± 0.4 ms`. Where all seeds agree, there is no interval to
+/// speak of.
 pub fn text(figure: &Quantity, estimate: &Estimate) -> String {
+    let is_certain = |half: f64| half <= 1e-5 * estimate.mean.abs();
+    let half_width = estimate.half_width.filter(|half| !is_certain(*half));
+    let estimate = &Estimate { half_width, ..*estimate };
     let (scale, unit) = scale_of(figure, "1", estimate.mean);
     let rounded = round_within(estimate, scale, figure.range());
     [rounded.mean.as_str(), &rounded.interval(), &unit].join(" ").replace("  ", " ").trim_end().to_string()

@@ -31,13 +31,13 @@ pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let mut found = ask.found.iter();
     let Some(packed) = found.next() else { return json(&next(&plan, &plan.rows)) };
     let first = results(&plan.rows, packed)?;
-    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&first, i)).collect();
+    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| Ok((&first, i))).collect();
     let mut answer = judge(&request, &plan, &points);
     let lower = margins(&request, &plan, &answer).map_err(Fault::request)?;
     if !lower.is_empty() {
         let Some(packed) = found.next() else { return json(&next(&plan, &lower)) };
         let tried = results(&lower, packed)?;
-        let more = (0..lower.len()).map(|i| (&tried, i));
+        let more = (0..lower.len()).map(|i| Ok((&tried, i)));
         let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
         plan.rows.extend(lower);
         answer = judge(&request, &plan, &points);
@@ -48,7 +48,9 @@ pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let beyond = reach(&request, &plan, best).map_err(Fault::request)?;
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
     let Some(packed) = found.next() else { return json(&next(&plan, &rows)) };
-    let (beyond, carries) = Reach::judge(&request, beyond, &results(&rows, packed)?);
+    let tried = results(&rows, packed)?;
+    let points: Vec<Found<'_>> = (0..rows.len()).map(|i| Ok((&tried, i))).collect();
+    let (beyond, carries) = Reach::judge(&request, &plan, beyond, &points);
     let report = Report::of((&request, &plan), &answer, best, (&beyond, &carries), &can);
     let shown = |judged, name: &str, row: Option<&Row>| shown(&plan, judged, name, row);
     json(&Recommended {
@@ -98,6 +100,7 @@ fn request(ask: &RecommendRequest) -> Result<(Request, Can), Fault> {
         load,
         goal,
         can: algorithms,
+        device: None,
         cpu_limit: None,
         trace: None,
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use quell_lab::{Results, Series};
 use quell_recommend::{
-    Advice, Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span,
+    Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span, Text, Way,
     judge, margins, plan, reach,
 };
 use quell_router::{Can, technology};
@@ -58,9 +58,14 @@ pub struct Args {
     /// goodput > 50%" if the rate varies, and "call P99 < 500 us and goodput > 80%" for a port.
     #[arg(long, value_name = "GOAL")]
     goal: Option<Goal>,
-    /// What the router has: openwrt, linux, gateway, junos, ios-xe and others, or algorithms such as cake,fq_codel.
+    /// What the router has: openwrt, linux (6.12, Debian's; linux-6.17 has dualpi2), gateway, junos, ios-xe and others, or
+    /// algorithms such as cake,fq_codel.
     #[arg(long, value_name = "ROUTER|NAMES", default_value = "linux")]
     can: String,
+    /// The router's device that leads to the link. Default: eth0, wan, ether1 or what the router mostly has; with PPPoE, the
+    /// device of PPP.
+    #[arg(long, value_name = "DEVICE")]
+    dev: Option<String>,
     /// The most that the router's processor shapes, both directions together.
     #[arg(long, value_name = "RATE", value_parser = link_rate)]
     cpu_limit: Option<BitRate>,
@@ -120,16 +125,19 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     let mut places = Vec::new();
     if let Some(dir) = &args.save {
-        for name in ["results", "margins", "reach"] {
-            places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
-        }
+        let used = ["results", "margins", "reach"].map(|name| dir.join(name)).into_iter();
+        let mut used = used.chain(files(dir, &plan.rows).into_keys());
         if !args.overwrite
-            && let Some(file) = files(dir, &plan.rows).into_keys().find(|file| file.exists())
+            && let Some(found) = used.find(|path| path.symlink_metadata().is_ok())
         {
             return Err(bad_input!(
-                "{} exists; use --overwrite, or --save to another folder",
-                quell_files::name(&file)
+                "--save {}: {} exists; use --overwrite, or --save to another folder",
+                quell_files::name(dir),
+                quell_files::name(&found)
             ));
+        }
+        for name in ["results", "margins", "reach"] {
+            places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
         }
     }
     let cache =
@@ -137,16 +145,16 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let watch =
         Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
     let found = simulated(&watch, &plan.rows, 0, &line)?;
-    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| (&found, i)).collect();
-    let mut answer = judge(&request, &plan, &points);
+    let mut answer = judge(&request, &plan, &found.points());
     let lower = margins(&request, &plan, &answer).map_err(Failure::BadInput)?;
-    let mut tried = None;
+    let mut tried = Ran::default();
     if !lower.is_empty() {
-        let results = tried.insert(simulated(&watch, &lower, 1, &line)?);
-        let more = (0..lower.len()).map(|i| (&*results, i));
-        let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
+        tried = simulated(&watch, &lower, 1, &line)?;
         plan.rows.extend(lower);
-        answer = judge(&request, &plan, &points);
+        answer = judge(&request, &plan, &[found.points(), tried.points()].concat());
+    }
+    if found.results.is_none() {
+        return Err(Failure::Failed(answer.verdict));
     }
     let best =
         plan.rows.iter().find(|row| answer.rows.first().is_some_and(|best| best.name == row.candidate.name));
@@ -155,7 +163,15 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
     let carried = simulated(&watch, &rows, 2, &line)?;
     watch.finish();
-    let (beyond, carries) = Reach::judge(&request, beyond, &carried);
+    let ran = || [&found, &tried, &carried].into_iter().filter_map(|ran| ran.results.as_ref());
+    let (all, reused) =
+        ran().fold((0, 0), |(n, m), results| (n + results.replications.len(), m + results.run.reused));
+    if reused > 0 && !args.quiet {
+        terminal::note(&format!(
+            "{reused} of {all} replications are from the cache; --fresh runs them again"
+        ));
+    }
+    let (beyond, carries) = Reach::judge(&request, &plan, beyond, &carried.points());
     let verified = if args.verify {
         verified(&request, &plan, &best.candidate, &watch, args.quiet, &line)?
     } else {
@@ -171,20 +187,24 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             serde_json::to_string_pretty(&output).map_err(|e| Failure::cannot("write the answer", e))?;
         kept.insert(dir.join("answer.json"), format!("{text}\n").into_bytes());
         folder::write_all(&kept, dir)?;
-        for (place, results) in places.into_iter().zip([Some(&found), tried.as_ref(), Some(&carried)]) {
-            results.map_or(Ok(()), |results| place.save(results).map(drop))?;
+        for (place, ran) in places.into_iter().zip([&found, &tried, &carried]) {
+            ran.results.as_ref().map_or(Ok(()), |results| place.save(results).map(drop))?;
         }
     }
     match args.format.format {
         Format::Json => json::print_whole(&output),
         Format::Table => {
-            let mut text = head(&request, &plan);
+            let advice = &output.report.router;
+            let mut text = head(&request, &plan, &best.candidate);
+            text.push_str(&format!("{}\n", terminal::prose(&format!("{}.\n", answer.verdict))));
+            text.push_str(&parts(&advice.parts));
+            text.push_str("\nWhat was found:\n\n");
             text.push_str(&rows_table(&plan.columns, &answer.rows));
             text.push_str(&format!("\n{}\n", terminal::prose(&sentences(&answer))));
             text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
             text.push_str(&reach_table(&plan.columns, &beyond));
             text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
-            text.push_str(&typed(&best.candidate.reasons, &output.report.router));
+            text.push_str(&more(&best.candidate.reasons, &advice.notes));
             text.push_str(&verified_table(&output.verified));
             if let Some(dir) = &args.save {
                 text.push_str(&format!("saved  {}\n", quell_files::name(dir)));
@@ -205,6 +225,13 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
             true => Load::named(name),
             false => {
                 let path = PathBuf::from(name);
+                let is_file = path.extension().is_some() || path.components().count() > 1;
+                if !path.exists() && is_file {
+                    return Err(bad_input!(
+                        "--load {}: there is no such file; name a file with [[flows]], or a load of `quell new`",
+                        quell_units::text::cut(name)
+                    ));
+                }
                 if !path.exists() {
                     Load::named(name)
                 } else {
@@ -236,6 +263,7 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
         load: load.map_err(|why| bad_input!("--load: {why}"))?,
         goal,
         can: can.algorithms(),
+        device: args.dev.clone(),
         cpu_limit: args.cpu_limit,
         trace: link.trace,
     })
@@ -304,18 +332,62 @@ fn verified_table(all: &[Verified]) -> String {
     )
 }
 
-/// Runs rows as the points of one study: number `i` of three.
-fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Results, Failure> {
-    let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
-    let study = Study::join(parts.collect());
-    let results = watch.run(&study, (i, 3), line.to_vec())?;
-    match results.run.partial {
-        true => Err(Failure::Interrupted(
-            "finished replications are in the cache, unless it is off: run the same command to continue"
-                .to_string(),
-        )),
-        false => Ok(results),
+/// What was found of rows.
+#[derive(Default)]
+struct Ran {
+    /// The results of those that succeeded, each of which is a point.
+    results: Option<Results>,
+    /// Of each row, the error that ended its simulation, if one did.
+    failures: Vec<Option<String>>,
+}
+
+impl Ran {
+    /// What was found of each row.
+    fn points(&self) -> Vec<Found<'_>> {
+        let mut point = 0;
+        let mut of = |failure: &Option<String>| match (&self.results, failure) {
+            (Some(results), None) => {
+                point += 1;
+                Ok((results, point - 1))
+            }
+            (_, failure) => Err(failure.clone().unwrap_or_default()),
+        };
+        self.failures.iter().map(&mut of).collect()
     }
+}
+
+/// Runs rows as the points of one study: number `i` of three. If a row fails, the others still count.
+fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Ran, Failure> {
+    let joined = |rows: &[&Row]| {
+        let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
+        let results = watch.run(&Study::join(parts.collect()), (i, 3), line.to_vec())?;
+        match results.run.partial {
+            true => Err(Failure::Interrupted(
+                "finished replications are in the cache, unless it is off: run the same command to continue"
+                    .to_string(),
+            )),
+            false => Ok(results),
+        }
+    };
+    let all: Vec<&Row> = rows.iter().collect();
+    match joined(&all) {
+        Ok(results) => return Ok(Ran { results: Some(results), failures: vec![None; rows.len()] }),
+        Err(stop @ Failure::Interrupted(_)) => return Err(stop),
+        Err(_) => {}
+    }
+    // One of them fails. Each by itself says which.
+    let mut failures = Vec::new();
+    for row in rows {
+        failures.push(match joined(&[row]) {
+            Ok(_) => None,
+            Err(stop @ Failure::Interrupted(_)) => return Err(stop),
+            Err(why) => Some(why.message().to_string()),
+        });
+    }
+    let fine: Vec<&Row> =
+        rows.iter().zip(&failures).filter(|(_, failure)| failure.is_none()).map(|(row, _)| row).collect();
+    let results = if fine.is_empty() { None } else { Some(joined(&fine)?) };
+    Ok(Ran { results, failures })
 }
 
 /// The scenarios of rows as files of a folder.
@@ -325,7 +397,7 @@ fn files(dir: &std::path::Path, rows: &[Row]) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// The link and its rates.
-fn head(request: &Request, plan: &Plan) -> String {
+fn head(request: &Request, plan: &Plan, best: &Candidate) -> String {
     let mut words = format!(
         "{}: {} down, {} up, round trips of {}\n",
         request.technology.title, plan.down.rate, plan.up.rate, request.rtt
@@ -333,7 +405,13 @@ fn head(request: &Request, plan: &Plan) -> String {
     let hosts =
         if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
     words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
-    words.push_str(&format!("down: {}\nup: {}\n", plan.down.words, plan.up.words));
+    let of = |way: &Way| best.words(request.technology, way);
+    let (down, mut up) = (of(&plan.down), of(&plan.up));
+    // The same reason is not said twice.
+    if down.contains(request.technology.why) {
+        up = up.replace(request.technology.why, "as down");
+    }
+    words.push_str(&format!("down: {down}\nup: {up}\n"));
     format!("{}\n", terminal::prose(&words))
 }
 
@@ -349,9 +427,11 @@ fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
 fn rows_table(columns: &[Column], rows: &[Judged]) -> String {
     let names = table::Column::names("", rows.iter().map(|row| &row.name));
     let mut all: Vec<table::Column> = Vec::new();
-    let meets = rows
-        .iter()
-        .map(|row| if row.meets() { ("yes".into(), Tint::Good) } else { ("no".into(), Tint::Bad) });
+    let meets = rows.iter().map(|row| match (row.surely_meets(), row.surely_misses()) {
+        (true, _) => ("yes".into(), Tint::Good),
+        (_, true) => ("no".into(), Tint::Bad),
+        _ => ("unsure".into(), Tint::Plain),
+    });
     all.push(table::Column::new("goal", "", meets));
     for (i, column) in columns.iter().enumerate() {
         let cells = rows.iter().map(|row| (cell(column, row.cells[i].as_ref()), Tint::Plain));
@@ -369,28 +449,34 @@ fn reach_table(columns: &[Column], all: &[(Reach, Judged)]) -> String {
     rows_table(columns, &renamed.collect::<Vec<_>>())
 }
 
-/// Who won, and why the others did not.
+/// Why each row has its place.
 fn sentences(answer: &Answer) -> String {
-    let mut words = format!("{}.\n", answer.verdict);
+    let mut words = String::new();
     for row in &answer.rows {
         words.push_str(&format!("{}: {}.\n", row.name, row.why));
     }
     words
 }
 
-/// What to type.
-fn typed(reasons: &[String], advice: &Advice) -> String {
+/// Texts, and where each goes.
+fn parts(parts: &[Text]) -> String {
     let mut text = String::new();
-    if !reasons.is_empty() {
-        let words: String = reasons.iter().map(|why| format!("{why}.\n")).collect();
-        text.push_str(&format!("Parameters:\n\n{}\n", terminal::prose(&words)));
-    }
-    for part in &advice.parts {
+    for part in parts {
         text.push_str(&format!("\n{}:\n\n", part.place));
         part.text.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
     }
-    if !advice.notes.is_empty() {
-        let words: String = advice.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    text
+}
+
+/// Reasons for the parameters, and what else is to be known.
+fn more(reasons: &[String], notes: &[String]) -> String {
+    let mut text = String::new();
+    if !reasons.is_empty() {
+        let words: String = reasons.iter().map(|why| format!("{why}.\n")).collect();
+        text.push_str(&format!("\nParameters:\n\n{}", terminal::prose(&words)));
+    }
+    if !notes.is_empty() {
+        let words: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         text.push_str(&format!("\n{}", terminal::prose(&words)));
     }
     text

@@ -7,7 +7,12 @@ use super::profile::Profile;
 const LONGEST: f64 = 200_000.0;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
-    let mut text = String::new();
+    // A scheduler map without it would leave protocols of routing to what is left.
+    let control = "quell-control";
+    let mut text = format!(
+        "set class-of-service schedulers {control} transmit-rate percent 5\nset class-of-service schedulers {control} \
+         buffer-size percent 5\n"
+    );
     for number in job.numbers().iter().copied() {
         let (direction, side) = (job.queues[number].direction, job.queues[number].side);
         let (name, device) = (job.name(number), job.device(number)?);
@@ -64,17 +69,18 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         }
         text.push_str(&format!("{scheduler} buffer-size temporal {buffer}\n"));
         text.push_str(&format!(
-            "set class-of-service scheduler-maps {name} forwarding-class best-effort scheduler {name}\n"
+            "set class-of-service scheduler-maps {name} forwarding-class best-effort scheduler {name}\nset \
+             class-of-service scheduler-maps {name} forwarding-class network-control scheduler {control}\n"
         ));
         if job.port {
             text.push_str(&format!("set class-of-service interfaces {device} scheduler-map {name}\n"));
             continue;
         }
         let (rate, overhead) = job.told(number);
-        let control = format!("set class-of-service traffic-control-profiles {name}");
-        text.push_str(&format!("{control} scheduler-map {name}\n{control} shaping-rate {}\n", rate.bps()));
+        let profile = format!("set class-of-service traffic-control-profiles {name}");
+        text.push_str(&format!("{profile} scheduler-map {name}\n{profile} shaping-rate {}\n", rate.bps()));
         if overhead != 0 {
-            text.push_str(&format!("{control} overhead-accounting frame-mode bytes {overhead}\n"));
+            text.push_str(&format!("{profile} overhead-accounting frame-mode bytes {overhead}\n"));
         }
         text.push_str(&format!(
             "set class-of-service interfaces {device} output-traffic-control-profile {name}\n"

@@ -1,0 +1,181 @@
+//! What a row has of a goal: its figures, and which conditions they meet.
+
+use quell_metrics::{Estimate, Quantity, Results, View};
+use serde::Serialize;
+
+use crate::goal::{Condition, Goal};
+use crate::measure::{Column, Kind};
+use crate::words::list;
+
+/// A figure of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The mean over seeds with its interval, as `quell run` prints it.
+    pub estimate: Estimate,
+    /// The difference from today, paired by seed; `None` for today itself, and where there is no pair.
+    pub difference: Option<Estimate>,
+}
+
+/// The fate of a condition in a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The condition, as it was asked.
+    pub asked: String,
+    /// The worst figure that it asks for, in words; `None`: nothing was measured.
+    pub found: Option<String>,
+    /// It holds.
+    pub holds: bool,
+    /// All of the intervals hold, or nothing of one.
+    pub sure: bool,
+    /// The factor by which it is missed: 1.5 is half as much again as was asked, and 1 or less that it holds.
+    pub ratio: f64,
+}
+
+/// A row with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// The name of the candidate, and of its scenario's file.
+    pub name: String,
+    /// The figures, in the order of the plan's columns.
+    pub cells: Vec<Option<Cell>>,
+    /// The conditions, in the order of the goal; then, where the goal asks for no goodput, what is to be left of today's.
+    pub verdicts: Vec<Verdict>,
+    /// One sentence: why it comes first, or why it does not.
+    pub why: String,
+    /// The error that ended its simulation, if one did.
+    #[serde(skip)]
+    pub(crate) failed: Option<String>,
+    /// The product of the goodputs of both directions, as a logarithm.
+    #[serde(skip)]
+    pub(crate) score: f64,
+}
+
+/// Results and the number of a point of theirs, or the error that there is instead.
+pub type Found<'a> = Result<(&'a Results, usize), String>;
+
+impl Judged {
+    /// Judges a row by itself.
+    pub(crate) fn of(
+        name: &str,
+        goal: &Goal,
+        columns: &[Column],
+        found: &Found<'_>,
+        base: &Found<'_>,
+    ) -> Judged {
+        let cells = figures(found, base, columns);
+        let verdicts = goal.0.iter().map(|condition| verdict(condition, columns, &cells)).collect();
+        let score = score(columns, &cells);
+        let failed = found.as_ref().err().cloned();
+        Judged { name: name.to_string(), cells, verdicts, why: String::new(), failed, score }
+    }
+
+    /// Tells whether all that is asked holds.
+    pub fn meets(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.holds)
+    }
+
+    /// Tells whether all of each interval is within what is asked.
+    pub fn surely_meets(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.holds && verdict.sure)
+    }
+
+    /// Tells whether nothing of an interval is within what is asked.
+    pub fn surely_misses(&self) -> bool {
+        self.verdicts.iter().any(|verdict| !verdict.holds && verdict.sure)
+    }
+
+    /// The distance from the goal over all conditions: the logarithm of the product of their ratios.
+    pub(crate) fn excess(&self) -> f64 {
+        self.verdicts.iter().map(|verdict| libm::log(verdict.ratio.max(1.0))).sum()
+    }
+
+    /// The conditions that are missed, in words.
+    pub(crate) fn missed(&self) -> String {
+        let missed = self.verdicts.iter().filter(|verdict| !verdict.holds);
+        let each = missed.map(|v| match &v.found {
+            Some(found) => format!("{found} where {} is asked", v.asked),
+            None => format!("nothing was measured of {}", v.asked),
+        });
+        list(&each.collect::<Vec<_>>())
+    }
+
+    /// Asks for a part of today's goodput in each direction, beside the goal.
+    pub(crate) fn keep(&mut self, columns: &[Column], today: &[Option<Cell>]) {
+        let all = columns.iter().zip(&self.cells).zip(today);
+        let of =
+            all.filter(|((column, _), _)| column.answers(Kind::Goodput)).map(|((column, cell), today)| {
+                (column, cell.as_ref(), today.as_ref().map_or(0.0, |today| KEPT * today.estimate.mean))
+            });
+        let kept = worst("at least half of today's goodput".to_string(), false, of);
+        self.verdicts.push(kept);
+    }
+}
+
+/// The part of today's goodput that a candidate is to keep where the goal asks for none: without it, the emptiest queue
+/// would win.
+const KEPT: f64 = 0.5;
+
+/// The figures of the first algorithm at a point of results.
+pub(crate) fn figures(found: &Found<'_>, base: &Found<'_>, columns: &[Column]) -> Vec<Option<Cell>> {
+    let samples = |found: &Found<'_>, column: &Column| {
+        let (results, point) = *found.as_ref().ok()?;
+        let quantity: Quantity = column.metric.parse().ok()?;
+        let view = View { link: Some(column.link.to_string()), ..View::of_point(point) };
+        let algorithm = results.algorithms(point).first()?;
+        Some((
+            results.estimate(&view, algorithm, quantity.clone()),
+            results.samples(&view, algorithm, quantity),
+        ))
+    };
+    let cell = |column: &Column| {
+        let (estimate, own) = samples(found, column)?;
+        let difference = samples(base, column).and_then(|(_, base)| {
+            let of = |seed: u64| base.iter().find(|(other, _)| *other == seed).map(|(_, x)| *x);
+            let pairs: Vec<f64> = own.iter().filter_map(|(seed, x)| Some(x - of(*seed)?)).collect();
+            Estimate::of(&pairs)
+        });
+        Some(Cell { estimate: estimate?, difference })
+    };
+    columns.iter().map(cell).collect()
+}
+
+fn verdict(condition: &Condition, columns: &[Column], cells: &[Option<Cell>]) -> Verdict {
+    let asked = columns.iter().zip(cells).filter(|(column, _)| column.answers(condition.kind));
+    let asked = asked.map(|(column, cell)| (column, cell.as_ref(), condition.limit(column)));
+    worst(condition.to_string(), condition.kind.is_less_better(), asked)
+}
+
+/// The verdict on the worst of figures, each with its limit.
+fn worst<'a>(
+    asked: String,
+    less: bool,
+    all: impl Iterator<Item = (&'a Column, Option<&'a Cell>, f64)>,
+) -> Verdict {
+    let mut worst = Verdict { asked, found: None, holds: false, sure: false, ratio: 0.0 };
+    // All of each interval holds; nothing of one does.
+    let (mut surely, mut never) = (true, false);
+    for (column, cell, limit) in all {
+        let Some(cell) = cell else {
+            return Verdict { found: None, holds: false, sure: false, ratio: f64::INFINITY, ..worst };
+        };
+        let mean = cell.estimate.mean;
+        let ratio = if less { mean / limit } else { limit / mean.max(f64::MIN_POSITIVE) };
+        let holds_at = |x: f64| if less { x < limit } else { x > limit };
+        let (low, high) = cell.estimate.interval().unwrap_or((mean, mean));
+        surely &= holds_at(low) && holds_at(high);
+        never |= !holds_at(low) && !holds_at(high);
+        if worst.found.is_none() || ratio > worst.ratio {
+            worst.found = Some(format!("{} {}", column.title, column.words(mean)));
+            (worst.holds, worst.ratio) = (holds_at(mean), ratio);
+        }
+    }
+    worst.sure = if worst.holds { surely } else { never };
+    worst
+}
+
+/// The product of the goodputs of both directions, as a logarithm.
+fn score(columns: &[Column], cells: &[Option<Cell>]) -> f64 {
+    let goodputs = columns.iter().zip(cells).filter(|(column, _)| column.answers(Kind::Goodput));
+    let of = |cell: &Cell| libm::log(cell.estimate.mean.max(f64::MIN_POSITIVE));
+    goodputs.filter_map(|(_, cell)| cell.as_ref().map(of)).sum()
+}

@@ -1,0 +1,263 @@
+//! The answer in sentences: the verdict, and the reason for each row's place.
+
+use quell_aqm::catalog::AqmConfig;
+use quell_units::{BitRate, Duration};
+
+use crate::candidate::Candidate;
+use crate::goal::{Condition, Goal, Threshold};
+use crate::load::FRAME;
+use crate::measure::{Column, Kind};
+use crate::plan::Plan;
+use crate::request::Request;
+use crate::scenario::BEHIND;
+use crate::verdict::Judged;
+use crate::way::{Direction, Shape, as_frames};
+use crate::words::{list, of_rate, of_time};
+
+/// The verdict in one sentence, or two.
+pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
+    let Some((best, candidate)) = order.first() else { return "nothing was simulated".to_string() };
+    if let Some(failed) = &best.failed {
+        return format!("no simulation succeeded: {failed}");
+    }
+    let unsure = match best.verdicts.iter().all(|verdict| verdict.sure) {
+        true => "",
+        false => "; the interval reaches beyond the goal, so other seeds may say otherwise",
+    };
+    let model = match candidate.shape {
+        Shape::Following => format!(
+            ". It stands for cake-autorate with a delay of {BEHIND} and without its errors, so it may be worse in \
+             practice{}",
+            fixed(order)
+        ),
+        _ => String::new(),
+    };
+    match (best.meets(), candidate.shape) {
+        (true, Shape::None) => format!(
+            "leave the link as it is: it meets {} without a shaper, and no candidate that does has more goodput{unsure}",
+            request.goal
+        ),
+        (true, _) => format!("{} meets {}{unsure}{model}", best.name, request.goal),
+        (false, _) => format!(
+            "no candidate meets {}; {} comes nearest: {}{unsure}{}{model}",
+            request.goal,
+            best.name,
+            best.missed(),
+            cheaper(plan, order)
+        ),
+    }
+}
+
+/// The best that has a fixed rate, in words.
+fn fixed(order: &[(Judged, &Candidate)]) -> String {
+    let other = order.iter().find(|(_, candidate)| matches!(candidate.shape, Shape::AtLeast | Shape::AtMean));
+    other.map_or_else(String::new, |(row, _)| {
+        let fate = if row.meets() { "meets the goal, too".to_string() } else { row.missed() };
+        format!("; of the fixed rates, {} is the best: {fate}", row.name)
+    })
+}
+
+/// The factor by which a cheaper candidate may be further from the goal than the nearest.
+const NEAR: f64 = 2.0;
+
+/// The candidate that comes about as near to a goal that all miss, with the most goodput.
+fn cheaper(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
+    let (best, _) = &order[0];
+    let near = best.excess() + libm::log(NEAR);
+    let others = order.iter().filter(|(row, candidate)| {
+        candidate.shape != Shape::None && row.score > best.score && row.excess() <= near
+    });
+    let Some((row, _)) = others.max_by(|(a, _), (b, _)| a.score.total_cmp(&b.score)) else {
+        return String::new();
+    };
+    let all = plan.columns.iter().zip(&row.cells).filter(|(column, _)| column.answers(Kind::Goodput));
+    let goodputs: Vec<String> = all
+        .filter_map(|(column, cell)| {
+            Some(format!("{} {}", column.title, column.words(cell.as_ref()?.estimate.mean)))
+        })
+        .collect();
+    format!("; {} costs less, with {}, at {}", row.name, list(&goodputs), row.missed())
+}
+
+/// The cause by which calls and transfers fare as they do with a candidate.
+fn mechanism(request: &Request, candidate: &Candidate) -> &'static str {
+    match (&candidate.up, candidate.shape) {
+        (_, Shape::None) => match request.technology.name {
+            "port" => "packets of all flows wait together until the port's buffer is full",
+            "wifi" => "packets of all flows wait together until the access point's buffer is full",
+            _ => "packets of all flows wait together until the modem's buffer is full",
+        },
+        (_, Shape::AtMean) => {
+            "at times the link is slower than the shaper, and the queue is then the modem's"
+        }
+        _ if keeps_apart(candidate) => {
+            "each flow has a queue of its own, so that a call waits for no transfer"
+        }
+        (AqmConfig::DropTail(_), _) => "all flows wait together until a short queue is full",
+        (AqmConfig::DualPi2(_), _) => "all flows but L4S wait in one queue, which is held at its target",
+        _ => "all flows wait in one queue, which is held at a delay above what a call alone would have",
+    }
+}
+
+/// The time of a packet where a call cannot be as short as it is asked because it waits for one that is being sent.
+pub(crate) fn slow(condition: &Condition, rate: BitRate) -> Option<Duration> {
+    let packet = rate.transmission_time(FRAME);
+    match (condition.kind, condition.threshold) {
+        (Kind::Call, Threshold::Time(limit)) => (packet + packet >= limit).then_some(packet),
+        _ => None,
+    }
+}
+
+/// The cause by which a candidate misses the goal.
+fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate) -> String {
+    let worst = row.verdicts.iter().zip(&request.goal.0).filter(|(verdict, _)| !verdict.holds);
+    let worst = worst.max_by(|(a, _), (b, _)| a.ratio.total_cmp(&b.ratio));
+    // Without one, goodput is lost of which the goal says nothing.
+    let kind = worst.map_or(Kind::Goodput, |(_, condition)| condition.kind);
+    let is_up = worst.is_some_and(|(v, _)| v.found.as_ref().is_some_and(|found| found.contains(" up ")));
+    let way = if is_up { &plan.up } else { &plan.down };
+    let shaper = candidate.shaper(way);
+    let is_rate = matches!(kind, Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate);
+    if is_rate && candidate.shape == Shape::AtLeast {
+        return "its shaper is at the least rate of the link at all times".to_string();
+    }
+    if is_rate && candidate.part != [1.0; 2] {
+        return "its shaper gives up too much of the link".to_string();
+    }
+    if let Some((_, condition)) = worst
+        && let Some(packet) = slow(condition, as_frames(shaper))
+    {
+        return format!(
+            "one packet of {FRAME} takes {} at {}, and a call waits for the one that is being sent",
+            of_time(packet.as_secs_f64()),
+            of_rate(shaper.rate.bps() as f64)
+        );
+    }
+    match candidate.shape {
+        Shape::Following => {
+            format!("its shaper follows the link {BEHIND} later, and the queue is the modem's until then")
+        }
+        Shape::Shaped | Shape::AtLeast if kind == Kind::Call && keeps_apart(candidate) => {
+            "its shaper is too near to the link's rate: bursts still reach the modem's queue, until senders slow down a \
+             round trip after their first packet was dropped"
+                .to_string()
+        }
+        Shape::AtLink | Shape::Shaped if kind != Kind::Call && keeps_apart(candidate) => {
+            "the rate and the round trips decide it, and no longer a queue".to_string()
+        }
+        _ => mechanism(request, candidate).to_string(),
+    }
+}
+
+/// Tells whether each flow has a queue of its own.
+fn keeps_apart(candidate: &Candidate) -> bool {
+    matches!(
+        candidate.up,
+        AqmConfig::Cake(_) | AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) | AqmConfig::Sfq(_)
+    )
+}
+
+/// The figures in which a row is clearly better, or worse, than another, in words.
+fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String>, Vec<String>) {
+    let (mut better, mut worse) = (Vec::new(), Vec::new());
+    for ((column, x), y) in columns.iter().zip(&a.cells).zip(&b.cells) {
+        let (Some(x), Some(y)) = (x, y) else { continue };
+        let (low, high) = x.estimate.interval().unwrap_or((x.estimate.mean, x.estimate.mean));
+        let (from, to) = y.estimate.interval().unwrap_or((y.estimate.mean, y.estimate.mean));
+        let near = (x.estimate.mean - y.estimate.mean).abs() < 0.03 * x.estimate.mean.max(y.estimate.mean);
+        // What is far on the right side of the goal is good enough either way.
+        let ample = |mean: f64| {
+            let asked = goal.0.iter().find(|condition| column.answers(condition.kind));
+            asked.is_some_and(|c| column.kind.is_less_better() && mean < 0.2 * c.limit(column))
+        };
+        if (high >= from && low <= to) || near || (ample(x.estimate.mean) && ample(y.estimate.mean)) {
+            continue;
+        }
+        let words = format!(
+            "{} {} instead of {}",
+            column.title,
+            column.words(x.estimate.mean),
+            column.words(y.estimate.mean)
+        );
+        let less = x.estimate.mean < y.estimate.mean;
+        if less == column.kind.is_less_better() { better.push(words) } else { worse.push(words) }
+    }
+    (better, worse)
+}
+
+/// The reason for a row's place, in one sentence.
+pub(crate) fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)], at: usize) -> String {
+    let (row, candidate) = &order[at];
+    if let Some(failed) = &row.failed {
+        return format!("its simulation failed: {failed}");
+    }
+    if at == 0 {
+        return first(request, plan, order);
+    }
+    if !row.meets() {
+        // What is said of one that came before is not said again.
+        let hindrance = hindrance(request, plan, row, candidate);
+        let before = order[..at]
+            .iter()
+            .find(|(other, its)| !other.meets() && self::hindrance(request, plan, other, its) == hindrance);
+        return match before {
+            Some((other, _)) => format!("{}, as with {}", row.missed(), other.name),
+            None => format!("{}, because {hindrance}", row.missed()),
+        };
+    }
+    let (best, _) = &order[0];
+    let (better, worse) = apart(&request.goal, &plan.columns, row, best);
+    let than = match (worse.is_empty(), better.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("it has {}", list(&better))),
+        (false, true) => Some(format!("it has {}", list(&worse))),
+        (false, false) => Some(format!("it has {}, but {}", list(&worse), list(&better))),
+    };
+    if best.surely_meets() && !row.surely_meets() {
+        let than = than.map_or_else(String::new, |than| format!("; {than}"));
+        return format!("meets the goal on average, but the interval reaches beyond it{than}");
+    }
+    match (than, worse.is_empty()) {
+        (None, _) => {
+            format!("no figure differs from {}'s by more than the intervals: either will do", best.name)
+        }
+        (Some(than), true) => format!("{than}, but on average less goodput than {}", best.name),
+        (Some(than), false) => than,
+    }
+}
+
+/// The reason for which the first row is the first.
+fn first(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
+    let (row, candidate) = &order[0];
+    let mut because = mechanism(request, candidate).to_string();
+    for (way, part) in [&plan.down, &plan.up].into_iter().zip(candidate.part) {
+        if part < 1.0 {
+            let word = if way.direction == Direction::Down { "down" } else { "up" };
+            let shaper = of_rate(candidate.shaper(way).rate.bps() as f64);
+            because
+                .push_str(&format!(", and with the shaper {word} at {shaper} it seldom waits in the modem"));
+        }
+    }
+    let Some((today, _)) = order.iter().find(|(_, other)| other.shape == Shape::None) else {
+        return because;
+    };
+    let (better, worse) = apart(&request.goal, &plan.columns, row, today);
+    if !row.meets() {
+        let hindrance = hindrance(request, plan, row, candidate);
+        let than = match (candidate.shape, better.is_empty()) {
+            (Shape::None, _) => "; no candidate comes nearer".to_string(),
+            (_, true) => "; no figure is clearly better than today's".to_string(),
+            (_, false) => format!("; against today, it has {}", list(&better)),
+        };
+        let cost = if worse.is_empty() { String::new() } else { format!(", and costs {}", list(&worse)) };
+        return format!("{}, because {hindrance}{than}{cost}", row.missed());
+    }
+    match (candidate.shape, better.is_empty()) {
+        (Shape::None, _) => "nothing is gained by a shaper: its queue is short enough as it is".to_string(),
+        (_, true) => format!("{because}; no figure is clearly better than today's"),
+        _ => {
+            let cost = if worse.is_empty() { String::new() } else { format!("; it costs {}", list(&worse)) };
+            format!("{because}: {}{cost}", list(&better))
+        }
+    }
+}
