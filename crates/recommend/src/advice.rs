@@ -37,7 +37,7 @@ const USUAL: &str = "linux";
 const NEWEST: &str = "linux-7.2";
 
 /// The texts to type for a candidate.
-pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
+pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate) -> Advice {
     let nothing = |why: String| Advice { parts: Vec::new(), notes: vec![why] };
     if candidate.shape == Shape::None {
         return nothing("there is nothing to type: the link stays as it is".to_string());
@@ -48,7 +48,7 @@ pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Ca
             request.technology.title
         ));
     }
-    let platform = match can {
+    let platform = match &request.can {
         Can::Platform(platform) => Some(*platform),
         Can::Algorithms(_) => Platform::find(USUAL)
             .filter(|linux| linux.has(&candidate.up).is_some())

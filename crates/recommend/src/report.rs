@@ -1,6 +1,5 @@
 //! An answer as programs take it.
 
-use quell_router::Can;
 use serde::Serialize;
 
 use crate::advice::{self, Advice};
@@ -65,15 +64,14 @@ struct ReachReport<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Puts an answer together for a router; `best` is the candidate that comes first, and `reach` how far it carries.
+    /// Puts an answer together; `best` is the candidate that comes first, and `reach` how far it carries.
     pub fn of(
         (request, plan): (&'a Request, &'a Plan),
         answer: &'a Answer,
         best: &Candidate,
         (reach, carries): (&'a [(Reach, Judged)], &'a str),
-        can: &Can,
     ) -> Report<'a> {
-        let mut router = advice::of(request, plan, best, can);
+        let mut router = advice::of(request, plan, best);
         router.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
         let way = |way: &'a Way| WayReport {
             rate: way.rate.to_string(),

@@ -1,6 +1,6 @@
 //! A link as its user describes it.
 
-use quell_router::Technology;
+use quell_router::{Can, Technology};
 use quell_units::{BitRate, Bytes, Duration};
 
 use crate::course::Course;
@@ -27,8 +27,8 @@ pub struct Request {
     pub load: Load,
     /// The goal.
     pub goal: Goal,
-    /// The algorithms that the router has, by their names in the catalog.
-    pub can: Vec<&'static str>,
+    /// The router, or the algorithms that it has.
+    pub can: Can,
     /// The router's device that leads to the link, if it is known.
     pub device: Option<String>,
     /// The most that the router's processor shapes, both directions together.
@@ -62,7 +62,7 @@ impl Request {
         if self.hosts == 0 || self.hosts > 250 {
             return Err(format!("hosts = {}: must be a number from 1 to 250", self.hosts));
         }
-        if self.can.is_empty() {
+        if self.can.algorithms().is_empty() {
             return Err(
                 "can: the router has no algorithm; name those that it has, such as cake,fq_codel".into()
             );

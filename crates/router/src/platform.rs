@@ -298,6 +298,18 @@ impl Platform {
         self.offers().iter().filter(|offer| offer.fit == Fit::Same).map(|offer| offer.algorithm).collect()
     }
 
+    /// The Linux in it, if there is one: what its queues do beside what they are told.
+    pub fn kernel(self) -> Option<Kernel> {
+        match self {
+            Platform::Linux(kernel) => Some(kernel),
+            // OpenWrt 24.10 has 6.6; RouterOS 7 has 5.6, whose queues are those of the oldest that is known.
+            Platform::OpenWrt => Some(Kernel::new(6, 6)),
+            Platform::Networkd => Some(DEBIAN),
+            Platform::RouterOs => Some(Kernel::OLDEST),
+            _ => None,
+        }
+    }
+
     /// The offer for an algorithm, if there is one.
     pub fn has(self, config: &AqmConfig) -> Option<Offer> {
         self.offers().into_iter().find(|offer| offer.algorithm == config.name())

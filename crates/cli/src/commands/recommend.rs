@@ -117,7 +117,7 @@ struct Output<'a> {
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let can = Can::parse(&args.can)
         .map_err(|why| bad_input!("--can {}: {why}", quell_units::text::cut(&args.can)))?;
-    let request = request(args, &can)?;
+    let request = request(args, can)?;
     let mut plan = plan(&request).map_err(Failure::BadInput)?;
     #[cfg(target_os = "linux")]
     if args.verify && crate::live::outside()? {
@@ -177,7 +177,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     } else {
         Vec::new()
     };
-    let report = Report::of((&request, &plan), &answer, &best.candidate, (&beyond, &carries), &can);
+    let report = Report::of((&request, &plan), &answer, &best.candidate, (&beyond, &carries));
     let output =
         Output { report, verified, saved: args.save.as_ref().map(|dir| quell_files::name(dir).to_string()) };
     if let Some(dir) = &args.save {
@@ -216,7 +216,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The request of a command line.
-fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
+fn request(args: &Args, can: Can) -> Result<Request, Failure> {
     let technology =
         technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
     let load = match &args.load {
@@ -262,7 +262,7 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
         hosts: args.hosts,
         load: load.map_err(|why| bad_input!("--load: {why}"))?,
         goal,
-        can: can.algorithms(),
+        can,
         device: args.dev.clone(),
         cpu_limit: args.cpu_limit,
         trace: link.trace,
