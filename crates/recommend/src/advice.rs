@@ -107,7 +107,8 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
     let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);
     if on_ppp && counts && !matches!(candidate.up, AqmConfig::Cake(_)) {
-        // htb and stab count what a packet has on its device, which is no header of Ethernet there.
+        // htb and stab take off the 14 B of Ethernet's header that a packet has on its device. On the device of PPP it has
+        // none: the header of PPP comes after the queue (Linux, drivers/net/ppp/ppp_generic.c, ppp_start_xmit).
         for side in [&mut shaped.down, &mut shaped.up] {
             side.link.overhead = Bytes::new(side.link.overhead.get() + 14);
         }

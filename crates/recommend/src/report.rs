@@ -23,6 +23,8 @@ pub struct Report<'a> {
     link: LinkReport,
     load: &'a str,
     hosts: u16,
+    /// The time and the number of the runs, in words.
+    runs: String,
     columns: Vec<ColumnReport<'a>>,
     answer: &'a Answer,
     reach: Vec<ReachReport<'a>>,
@@ -90,6 +92,7 @@ impl<'a> Report<'a> {
             },
             load: &request.load.name,
             hosts: request.hosts,
+            runs: plan.runs(),
             columns: columns.collect(),
             answer,
             reach: reach.iter().map(|(reach, found)| ReachReport { change: &reach.words, found }).collect(),

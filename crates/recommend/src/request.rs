@@ -79,12 +79,17 @@ impl Request {
         Ok(())
     }
 
+    /// What a rate of the link carries of IP, in its largest packets.
+    pub(crate) fn carried(&self, rate: BitRate) -> BitRate {
+        self.technology.carried(rate, Bytes::new(self.technology.largest))
+    }
+
     /// Refuses what no queue can give: a goal above what IP packets can have of the link, and a shaper far below it.
     ///
     /// # Errors
     /// Names the field, its value, the rule and the fix.
     pub(crate) fn fits(&self) -> Result<(), String> {
-        let of = |rate: BitRate| self.technology.carried(rate, Bytes::new(self.technology.largest));
+        let of = |rate: BitRate| self.carried(rate);
         for condition in &self.goal.0 {
             let ways: &[(&str, BitRate)] = match condition.kind {
                 Kind::Goodput => &[("down", self.down.most), ("up", self.up.most)],
@@ -95,7 +100,7 @@ impl Request {
             for (word, rate) in ways {
                 let asked = match condition.threshold {
                     Threshold::Rate(asked) => asked.bps() as f64,
-                    Threshold::Share(share) => share * rate.bps() as f64,
+                    Threshold::Share(share) => share * of(*rate).bps() as f64,
                     Threshold::Time(_) => continue,
                 };
                 if asked >= of(*rate).bps() as f64 {

@@ -153,7 +153,7 @@ fn shown(plan: &Plan, judged: &Judged, name: &str, row: Option<&Row>) -> Recomme
     };
     RecommendedRow {
         name: name.to_string(),
-        meets: judged.meets(),
+        goal: judged.fate(),
         cells: plan.columns.iter().zip(&judged.cells).map(cell).collect(),
         text: row.map(|row| row.text.clone()).unwrap_or_default(),
     }

@@ -196,14 +196,14 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         Format::Table => {
             let advice = &output.report.router;
             let mut text = head(&request, &plan, &best.candidate);
-            text.push_str(&format!("{}\n", terminal::prose(&format!("{}.\n", answer.verdict))));
+            text.push_str(&terminal::prose(&format!("{}.\n", answer.verdict)));
             text.push_str(&parts(&advice.parts));
             text.push_str("\nWhat was found:\n\n");
             text.push_str(&rows_table(&plan.columns, &answer.rows));
-            text.push_str(&format!("\n{}\n", terminal::prose(&sentences(&answer))));
+            text.push_str(&format!("\n{}", terminal::prose(&sentences(&answer))));
             text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
             text.push_str(&reach_table(&plan.columns, &beyond));
-            text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
+            text.push_str(&format!("\n{}", terminal::prose(&format!("{carries}.\n"))));
             text.push_str(&more(&best.candidate.reasons, &advice.notes));
             text.push_str(&verified_table(&output.verified));
             if let Some(dir) = &args.save {
@@ -404,7 +404,12 @@ fn head(request: &Request, plan: &Plan, best: &Candidate) -> String {
     );
     let hosts =
         if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
-    words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
+    words.push_str(&format!(
+        "goal: {}, under the load {}{hosts}; {}\n",
+        request.goal,
+        request.load.name,
+        plan.runs()
+    ));
     let of = |way: &Way| best.words(request.technology, way);
     let (down, mut up) = (of(&plan.down), of(&plan.up));
     // The same reason is not said twice.
@@ -427,10 +432,10 @@ fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
 fn rows_table(columns: &[Column], rows: &[Judged]) -> String {
     let names = table::Column::names("", rows.iter().map(|row| &row.name));
     let mut all: Vec<table::Column> = Vec::new();
-    let meets = rows.iter().map(|row| match (row.surely_meets(), row.surely_misses()) {
-        (true, _) => ("yes".into(), Tint::Good),
-        (_, true) => ("no".into(), Tint::Bad),
-        _ => ("unsure".into(), Tint::Plain),
+    let meets = rows.iter().map(|row| match row.fate() {
+        "yes" => ("yes".into(), Tint::Good),
+        "unsure" => ("unsure".into(), Tint::Plain),
+        fate => (fate.into(), Tint::Bad),
     });
     all.push(table::Column::new("goal", "", meets));
     for (i, column) in columns.iter().enumerate() {
