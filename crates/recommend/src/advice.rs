@@ -37,7 +37,7 @@ const USUAL: &str = "linux";
 const NEWEST: &str = "linux-7.2";
 
 /// The texts to type for a candidate.
-pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Can) -> Advice {
+pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate) -> Advice {
     let nothing = |why: String| Advice { parts: Vec::new(), notes: vec![why] };
     if candidate.shape == Shape::None {
         return nothing("there is nothing to type: the link stays as it is".to_string());
@@ -48,7 +48,7 @@ pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate, can: &Ca
             request.technology.title
         ));
     }
-    let platform = match can {
+    let platform = match &request.can {
         Can::Platform(platform) => Some(*platform),
         Can::Algorithms(_) => Platform::find(USUAL)
             .filter(|linux| linux.has(&candidate.up).is_some())
@@ -107,7 +107,8 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
     let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);
     if on_ppp && counts && !matches!(candidate.up, AqmConfig::Cake(_)) {
-        // htb and stab count what a packet has on its device, which is no header of Ethernet there.
+        // htb and stab take off the 14 B of Ethernet's header that a packet has on its device. On the device of PPP it has
+        // none: the header of PPP comes after the queue (Linux, drivers/net/ppp/ppp_generic.c, ppp_start_xmit).
         for side in [&mut shaped.down, &mut shaped.up] {
             side.link.overhead = Bytes::new(side.link.overhead.get() + 14);
         }

@@ -80,13 +80,17 @@ pub(crate) fn reference() -> Candidate {
 pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, BitRate)) -> Vec<Candidate> {
     let at_link = request.technology.instead.is_some();
     let order: &[&str] = if at_link { &AT_LINK } else { &ORDER };
-    let known = order.iter().copied().filter(|name| request.can.contains(name));
-    let others = request.can.iter().copied().filter(|name| !order.contains(name));
+    let has = request.can.algorithms();
+    let known = order.iter().copied().filter(|name| has.contains(name));
+    let others = has.iter().copied().filter(|name| !order.contains(name));
     let names: Vec<&str> = known.chain(others).take(MOST).collect();
     let make = |name: &str, label: String, shape: Shape| {
         let (down, up) = rate(shape);
         let is_port = request.technology.name == "port";
-        let of = |rate| designed(name, rate, request.rtt.most, is_port);
+        let of = |rate| {
+            let (config, why) = designed(name, rate, request.rtt.most, is_port);
+            (request.can.as_there(config), why)
+        };
         let ((down, of_down), (up, of_up)) = (of(down), of(up));
         let both: Vec<String> = of_down.iter().filter(|why| of_up.contains(why)).cloned().collect();
         let own = |word: &str, all: Vec<String>| {

@@ -89,10 +89,15 @@ fn condition(text: &str) -> Result<Condition, String> {
         value.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|x| x / 100.0);
     let threshold = match (kind, share) {
         (Kind::Stalls, Some(share)) if (0.0..=1.0).contains(&share) => Threshold::Share(share),
-        (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp, Some(share)) if share > 0.0 && share <= 1.0 => {
+        (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp, Some(share)) if share > 0.0 && share < 1.0 => {
             Threshold::Share(share)
         }
         (Kind::Stalls, None) => return Err(wrong("stalls are a share, such as 1%")),
+        (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp, Some(_)) => {
+            return Err(wrong(
+                "a share of goodput is of what the link carries of IP, above 0% and below 100%",
+            ));
+        }
         (_, Some(_)) => return Err(wrong("this share is not possible")),
         (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate, None) => {
             let rate: BitRate = capital(value).parse().map_err(|why| wrong(&format!("{why}")))?;
@@ -117,7 +122,7 @@ fn capital(text: &str) -> String {
 }
 
 impl Condition {
-    /// The threshold of a column's figure: shares of goodput are of its link's rate.
+    /// The threshold of a column's figure: shares of goodput are of what its link carries of IP.
     pub fn limit(&self, column: &Column) -> f64 {
         match self.threshold {
             Threshold::Time(time) => time.as_secs_f64(),
@@ -173,7 +178,9 @@ mod tests {
             ("cal P99 < 20 ms", "did you mean \"call P99\"?"),
             ("call P99 > 20 ms", "of call P99 one asks <"),
             ("call P99 < 20", "call P99 < 20 ms, page"),
-            ("goodput > 120%", "not possible"),
+            ("goodput > 120%", "below 100%"),
+            ("goodput up > 100%", "below 100%"),
+            ("video stalls < 120%", "not possible"),
             ("call P99 < 0 ms", "no time"),
             ("call P99 < 1 ms and call P99 < 2 ms", "asked twice"),
             ("", "no < or >"),

@@ -100,7 +100,7 @@ pub struct Column {
     pub metric: String,
     /// The link at which it is measured, as `quell run --link` takes it.
     pub link: &'static str,
-    /// The rate of that link, of which goodput is a share.
+    /// What that link carries of IP in its largest packets, of which goodput is a share.
     pub capacity: BitRate,
 }
 

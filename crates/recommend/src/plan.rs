@@ -3,7 +3,7 @@
 use quell_scenario::{Plugins, Study};
 use quell_units::{BitRate, Bytes, Duration};
 
-use crate::candidate::{Candidate, candidates, reference};
+use crate::candidate::{Candidate, TODAY, candidates, reference};
 use crate::columns::columns;
 use crate::course::rate;
 use crate::load::FRAME;
@@ -13,6 +13,9 @@ use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
 use crate::way::{Direction, Way, as_frames};
 use crate::words::{of_rate, percent};
+
+/// Runs below this are said to be short.
+const SHORT: Duration = Duration::from_secs(10);
 
 /// The scenarios of a request, in the order in which their results are expected.
 #[derive(Clone, Debug)]
@@ -41,6 +44,14 @@ pub struct Row {
     pub study: Study,
 }
 
+impl Plan {
+    /// The time and the number of the runs, in words.
+    pub fn runs(&self) -> String {
+        let Size { duration, warmup, seeds, .. } = self.size;
+        format!("{seeds} runs of {duration} each, of which the first {warmup} do not count")
+    }
+}
+
 impl Row {
     /// Writes and checks the scenario of a candidate.
     pub(crate) fn of(name: &str, candidate: Candidate, bed: &Bed<'_>) -> Result<Row, String> {
@@ -66,7 +77,8 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     let mut down = Way::of(request, Direction::Down, request.down, request.trace.as_ref());
     let mut up = Way::of(request, Direction::Up, request.up, None);
     limit(request, &mut down, &mut up, &mut notes);
-    let columns = columns(&request.load, &request.goal, down.mean, up.mean)?;
+    let columns =
+        columns(&request.load, &request.goal, request.carried(down.mean), request.carried(up.mean))?;
     let candidates = candidates(request, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
     if candidates.len() < 3 {
         notes.push(format!(
@@ -86,7 +98,7 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     }
     if let Some(video) = request.load.least_video() {
         let all = BitRate::from_bps(video.bps().saturating_mul(u64::from(request.hosts)));
-        let carried = request.technology.carried(down.mean, Bytes::new(1500));
+        let carried = request.carried(down.mean);
         if all >= carried {
             notes.push(format!(
                 "the load does not fit: its videos need {all} down at least, and the link carries {} of IP; videos stand \
@@ -96,11 +108,24 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
         }
     }
     let size = size(request, &down, &up, candidates.len() + 1);
+    if size.duration < SHORT {
+        notes.push(format!(
+            "{} are simulated, because so much is sent in that time: what takes longer, such as the growth of a flow over \
+             long round trips, is not seen",
+            size.duration
+        ));
+    }
     let mut plan = Plan { down, up, rows: Vec::new(), columns, notes, size };
     let bed = Bed::of(request, (&plan.down, &plan.up), size, size.seeds);
-    let all = std::iter::once(reference()).chain(candidates);
-    plan.rows =
-        all.map(|candidate| Row::of(&candidate.name.clone(), candidate, &bed)).collect::<Result<_, _>>()?;
+    let mut rows = vec![Row::of(TODAY, reference(), &bed)?];
+    for candidate in candidates {
+        let name = candidate.name.clone();
+        match Row::of(&name, candidate, &bed) {
+            Ok(row) => rows.push(row),
+            Err(why) => plan.notes.push(format!("{name} was not tried: {why}")),
+        }
+    }
+    plan.rows = rows;
     Ok(plan)
 }
 

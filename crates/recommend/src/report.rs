@@ -1,6 +1,5 @@
 //! An answer as programs take it.
 
-use quell_router::Can;
 use serde::Serialize;
 
 use crate::advice::{self, Advice};
@@ -24,6 +23,8 @@ pub struct Report<'a> {
     link: LinkReport,
     load: &'a str,
     hosts: u16,
+    /// The time and the number of the runs, in words.
+    runs: String,
     columns: Vec<ColumnReport<'a>>,
     answer: &'a Answer,
     reach: Vec<ReachReport<'a>>,
@@ -65,15 +66,14 @@ struct ReachReport<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Puts an answer together for a router; `best` is the candidate that comes first, and `reach` how far it carries.
+    /// Puts an answer together; `best` is the candidate that comes first, and `reach` how far it carries.
     pub fn of(
         (request, plan): (&'a Request, &'a Plan),
         answer: &'a Answer,
         best: &Candidate,
         (reach, carries): (&'a [(Reach, Judged)], &'a str),
-        can: &Can,
     ) -> Report<'a> {
-        let mut router = advice::of(request, plan, best, can);
+        let mut router = advice::of(request, plan, best);
         router.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
         let way = |way: &'a Way| WayReport {
             rate: way.rate.to_string(),
@@ -92,6 +92,7 @@ impl<'a> Report<'a> {
             },
             load: &request.load.name,
             hosts: request.hosts,
+            runs: plan.runs(),
             columns: columns.collect(),
             answer,
             reach: reach.iter().map(|(reach, found)| ReachReport { change: &reach.words, found }).collect(),

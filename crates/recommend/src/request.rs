@@ -1,6 +1,6 @@
 //! A link as its user describes it.
 
-use quell_router::Technology;
+use quell_router::{Can, Technology};
 use quell_units::{BitRate, Bytes, Duration};
 
 use crate::course::Course;
@@ -27,8 +27,8 @@ pub struct Request {
     pub load: Load,
     /// The goal.
     pub goal: Goal,
-    /// The algorithms that the router has, by their names in the catalog.
-    pub can: Vec<&'static str>,
+    /// The router, or the algorithms that it has.
+    pub can: Can,
     /// The router's device that leads to the link, if it is known.
     pub device: Option<String>,
     /// The most that the router's processor shapes, both directions together.
@@ -62,7 +62,7 @@ impl Request {
         if self.hosts == 0 || self.hosts > 250 {
             return Err(format!("hosts = {}: must be a number from 1 to 250", self.hosts));
         }
-        if self.can.is_empty() {
+        if self.can.algorithms().is_empty() {
             return Err(
                 "can: the router has no algorithm; name those that it has, such as cake,fq_codel".into()
             );
@@ -79,12 +79,17 @@ impl Request {
         Ok(())
     }
 
+    /// What a rate of the link carries of IP, in its largest packets.
+    pub(crate) fn carried(&self, rate: BitRate) -> BitRate {
+        self.technology.carried(rate, Bytes::new(self.technology.largest))
+    }
+
     /// Refuses what no queue can give: a goal above what IP packets can have of the link, and a shaper far below it.
     ///
     /// # Errors
     /// Names the field, its value, the rule and the fix.
     pub(crate) fn fits(&self) -> Result<(), String> {
-        let of = |rate: BitRate| self.technology.carried(rate, Bytes::new(self.technology.largest));
+        let of = |rate: BitRate| self.carried(rate);
         for condition in &self.goal.0 {
             let ways: &[(&str, BitRate)] = match condition.kind {
                 Kind::Goodput => &[("down", self.down.most), ("up", self.up.most)],
@@ -95,7 +100,7 @@ impl Request {
             for (word, rate) in ways {
                 let asked = match condition.threshold {
                     Threshold::Rate(asked) => asked.bps() as f64,
-                    Threshold::Share(share) => share * rate.bps() as f64,
+                    Threshold::Share(share) => share * of(*rate).bps() as f64,
                     Threshold::Time(_) => continue,
                 };
                 if asked >= of(*rate).bps() as f64 {

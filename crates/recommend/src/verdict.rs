@@ -74,13 +74,23 @@ impl Judged {
         self.verdicts.iter().all(|verdict| verdict.holds)
     }
 
+    /// The fate of the goal in a word: "yes", "no", "unsure" where an interval lies across it, or "failed".
+    pub fn fate(&self) -> &'static str {
+        match (self.surely_meets(), self.surely_misses()) {
+            _ if self.failed.is_some() => "failed",
+            (true, _) => "yes",
+            (_, true) => "no",
+            _ => "unsure",
+        }
+    }
+
     /// Tells whether all of each interval is within what is asked.
-    pub fn surely_meets(&self) -> bool {
+    pub(crate) fn surely_meets(&self) -> bool {
         self.verdicts.iter().all(|verdict| verdict.holds && verdict.sure)
     }
 
     /// Tells whether nothing of an interval is within what is asked.
-    pub fn surely_misses(&self) -> bool {
+    pub(crate) fn surely_misses(&self) -> bool {
         self.verdicts.iter().any(|verdict| !verdict.holds && verdict.sure)
     }
 

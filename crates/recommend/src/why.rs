@@ -22,11 +22,11 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
     }
     let unsure = match best.verdicts.iter().all(|verdict| verdict.sure) {
         true => "",
-        false => "; the interval reaches beyond the goal, so other seeds may say otherwise",
+        false => ". Its interval reaches beyond the goal, so other seeds may say otherwise",
     };
     let model = match candidate.shape {
         Shape::Following => format!(
-            ". It stands for cake-autorate with a delay of {BEHIND} and without its errors, so it may be worse in \
+            ". Following stands for cake-autorate with a delay of {BEHIND} and without its errors, so it may be worse in \
              practice{}",
             fixed(order)
         ),
@@ -39,7 +39,7 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
         ),
         (true, _) => format!("{} meets {}{unsure}{model}", best.name, request.goal),
         (false, _) => format!(
-            "no candidate meets {}; {} comes nearest: {}{unsure}{}{model}",
+            "no candidate meets {}. The nearest is {}: {}{unsure}{}{model}",
             request.goal,
             best.name,
             best.missed(),
@@ -53,7 +53,7 @@ fn fixed(order: &[(Judged, &Candidate)]) -> String {
     let other = order.iter().find(|(_, candidate)| matches!(candidate.shape, Shape::AtLeast | Shape::AtMean));
     other.map_or_else(String::new, |(row, _)| {
         let fate = if row.meets() { "meets the goal, too".to_string() } else { row.missed() };
-        format!("; of the fixed rates, {} is the best: {fate}", row.name)
+        format!(". Of the fixed rates, {} is the best: {fate}", row.name)
     })
 }
 
@@ -76,7 +76,7 @@ fn cheaper(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
             Some(format!("{} {}", column.title, column.words(cell.as_ref()?.estimate.mean)))
         })
         .collect();
-    format!("; {} costs less, with {}, at {}", row.name, list(&goodputs), row.missed())
+    format!(". {} keeps more, with {}, but has {}", row.name, list(&goodputs), row.missed())
 }
 
 /// The cause by which calls and transfers fare as they do with a candidate.

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use quell_recommend::{Goal, Load, Plan, Request, Shape, Span, judge, margins, plan, reach};
+use quell_router::Can;
 use quell_router::technology::{self, TECHNOLOGIES};
 use quell_units::{BitRate, Duration};
 
@@ -16,7 +17,7 @@ fn request(link: &str, down: &str, up: &str, rtt: &str) -> Request {
         hosts: 1,
         load: Load::named("home").unwrap(),
         goal: "call P99 < 20 ms".parse().unwrap(),
-        can: CAN.to_vec(),
+        can: Can::Algorithms(CAN.to_vec()),
         device: None,
         cpu_limit: None,
         trace: None,
@@ -66,8 +67,10 @@ fn a_varying_link_is_tried_at_three_rates() {
 #[test]
 fn candidates_are_those_that_the_router_has() {
     let of = |can: &[&'static str]| {
-        let request =
-            Request { can: can.to_vec(), ..request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms") };
+        let request = Request {
+            can: Can::Algorithms(can.to_vec()),
+            ..request("docsis", "95Mbit/s", "18Mbit/s", "10ms..80ms")
+        };
         plan(&request).map(|plan| names(&plan).join(" "))
     };
     assert_eq!(of(&["pie"]).unwrap(), "today pie");

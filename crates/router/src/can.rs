@@ -1,6 +1,7 @@
 //! What a router can do, as a user says it.
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_tc::Kernel;
 
 use crate::platform::Platform;
 
@@ -47,6 +48,18 @@ impl Can {
         match self {
             Can::Platform(platform) => platform.algorithms(),
             Can::Algorithms(names) => names.clone(),
+        }
+    }
+
+    /// An algorithm by the rules of the kernel that has it. Where only algorithms are named, that is Linux.
+    pub fn as_there(&self, config: AqmConfig) -> AqmConfig {
+        let kernel = match self {
+            Can::Platform(platform) => platform.kernel(),
+            Can::Algorithms(_) => Some(Kernel::default()),
+        };
+        match kernel {
+            Some(kernel) => quell_tc::as_in(kernel, config),
+            None => config,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::technology::{megabits, step};
 pub enum Counts {
     /// The link's own bytes: an overhead, a smallest packet, and framing.
     Link,
-    /// Its layer's header of so many bytes, and what an overhead between two limits adds; no framing.
+    /// Its layer's header of so many bytes, and what an overhead between two limits adds; of framing, ATM's at most.
     Overhead {
         /// Bytes that it counts beside the IP packet by itself.
         header: i64,
@@ -17,6 +17,10 @@ pub enum Counts {
         least: i64,
         /// The most.
         most: i64,
+        /// The step to whose multiples it rounds an overhead up.
+        step: i64,
+        /// It can count cells of ATM.
+        cells: bool,
     },
     /// Its layer's header of so many bytes, and nothing that can be set.
     Fixed {
@@ -32,6 +36,8 @@ pub struct Told {
     pub rate: BitRate,
     /// The overhead that is added to what the shaper counts by itself; `None` if it cannot be set.
     pub overhead: Option<i64>,
+    /// It is told to count cells of ATM.
+    pub cells: bool,
     /// How this differs from the link.
     pub note: Option<String>,
 }
@@ -53,10 +59,14 @@ impl Counts {
     pub fn told(self, link: &LinkLayer) -> Told {
         let overhead = signed(link.overhead);
         match self {
-            Counts::Link => Told { rate: link.rate, overhead: Some(overhead), note: None },
-            Counts::Overhead { header, least, most } => {
-                let (rate, padding, why) = unframed(link);
-                let wanted = overhead + padding - header;
+            Counts::Link => Told { rate: link.rate, overhead: Some(overhead), cells: false, note: None },
+            Counts::Overhead { header, least, most, step, cells } => {
+                let cells = cells && link.framing == Framing::Atm;
+                let (rate, padding, why) = if cells { (link.rate, 0, None) } else { unframed(link) };
+                let exact = overhead + padding - header;
+                let wanted = exact + (-exact).rem_euclid(step);
+                let rounded = (wanted != exact)
+                    .then(|| format!("an overhead of {exact} B becomes {wanted} B, a multiple of {step}"));
                 let said = wanted.clamp(least, most);
                 let clamped = (said != wanted).then(|| {
                     format!("an overhead of {wanted} B is beyond what it takes ({least} to {most} B): {said} B are \
@@ -68,9 +78,11 @@ impl Counts {
                         link.smallest
                     )
                 });
-                let note =
-                    [why, short, clamped].into_iter().flatten().reduce(|all, one| format!("{all}; {one}"));
-                Told { rate, overhead: Some(said), note }
+                let note = [why, short, rounded, clamped]
+                    .into_iter()
+                    .flatten()
+                    .reduce(|all, one| format!("{all}; {one}"));
+                Told { rate, overhead: Some(said), cells, note }
             }
             Counts::Fixed { header } => {
                 let counted = |packet: Bytes| packet.get().saturating_add_signed(header);
@@ -87,7 +99,7 @@ impl Counts {
                         link.rate
                     )
                 });
-                Told { rate, overhead: None, note }
+                Told { rate, overhead: None, cells: false, note }
             }
         }
     }

@@ -94,7 +94,7 @@ const ABOUT: &[About] = &[
         aliases: &["systemd", "systemd-networkd"],
         title: "systemd-networkd",
         offers: offers::NETWORKD,
-        counts: Counts::Overhead { header: 14, least: 0, most: 4_294_967_295 },
+        counts: Counts::Overhead { header: 14, least: 0, most: 4_294_967_295, step: 1, cells: false },
         devices: ("eth0", "eth1"),
         processor: Some("one core shapes one direction: watch `mpstat -P ALL 1` for %soft during a download"),
         notes: &[
@@ -196,7 +196,7 @@ const ABOUT: &[About] = &[
         aliases: &["juniper"],
         title: "Junos",
         offers: offers::JUNOS,
-        counts: Counts::Overhead { header: 18, least: -120, most: 124 },
+        counts: Counts::Overhead { header: 18, least: -120, most: 124, step: 4, cells: true },
         devices: ("ge-0/0/0", "ge-0/0/1"),
         processor: None,
         notes: &[
@@ -204,8 +204,8 @@ const ABOUT: &[About] = &[
              hierarchical or per-unit schedulers",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Junos OS 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal); limits of \
-                 overhead-accounting: not verified",
+        source: "Junos OS 12.2 and 13.1, Class of Service: RED drop profiles, schedulers (buffer-size temporal), \
+                 overhead-accounting (frame-mode, cell-mode)",
     },
     About {
         platform: Platform::IosXe,
@@ -213,15 +213,16 @@ const ABOUT: &[About] = &[
         aliases: &["iosxe", "ios", "cisco"],
         title: "IOS XE",
         offers: offers::IOS_XE,
-        counts: Counts::Overhead { header: 14, least: -48, most: 48 },
+        counts: Counts::Overhead { header: 14, least: -63, most: 63, step: 1, cells: true },
         devices: ("GigabitEthernet0/0/0", "GigabitEthernet0/0/1"),
         processor: None,
         notes: &[
             "the policy takes IPv4 and IPv6 into the same queue",
             "what comes in is shaped where it leaves to the hosts",
         ],
-        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); limits of \
-                 queue-limit and of account user-defined: not verified",
+        source: "Cisco, command references of IOS (random-detect: 1 to 4096 packets, exponent 1 to 16); Cisco \
+                 10000 Series, Quality of Service Configuration Guide, chapter 10 (account user-defined, atm); limits of \
+                 queue-limit, and whether other series have the same: not verified",
     },
 ];
 
@@ -296,6 +297,18 @@ impl Platform {
     /// The algorithms that it has, as the catalog names them.
     pub fn algorithms(self) -> Vec<&'static str> {
         self.offers().iter().filter(|offer| offer.fit == Fit::Same).map(|offer| offer.algorithm).collect()
+    }
+
+    /// The Linux in it, if there is one: what its queues do beside what they are told.
+    pub fn kernel(self) -> Option<Kernel> {
+        match self {
+            Platform::Linux(kernel) => Some(kernel),
+            // OpenWrt 24.10 has 6.6; RouterOS 7 has 5.6, whose queues are those of the oldest that is known.
+            Platform::OpenWrt => Some(Kernel::new(6, 6)),
+            Platform::Networkd => Some(DEBIAN),
+            Platform::RouterOs => Some(Kernel::OLDEST),
+            _ => None,
+        }
     }
 
     /// The offer for an algorithm, if there is one.

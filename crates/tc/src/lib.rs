@@ -23,7 +23,7 @@ mod write;
 pub use answer::{Answer, answer, is_algorithm};
 pub use kernel::Kernel;
 pub use link::{Leaf, Shape, Shaped, links};
-pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, usual};
+pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, as_in, usual};
 pub use read::{Bucket, Class, Counters, Dump, Problem, Queue, read};
 pub use translation::{keys, translation};
 pub use tree::{Branch, write_bucket, write_tree};

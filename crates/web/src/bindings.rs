@@ -160,6 +160,7 @@ export type RecommendReport = {
   link: { technology: string, down: RecommendWay, up: RecommendWay },
   load: string,
   hosts: number,
+  runs: string,
   columns: { title: string, metric: string, link: string }[],
   answer: { rows: RecommendJudged[], met: boolean, verdict: string },
   reach: { change: string, found: RecommendJudged }[],

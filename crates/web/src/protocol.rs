@@ -1122,8 +1122,8 @@ pub struct RecommendedAnswer<'a> {
 pub struct RecommendedRow {
     /// Its name.
     pub name: String,
-    /// Whether the goal is met.
-    pub meets: bool,
+    /// Whether the goal is met: "yes", "no", "unsure" where an interval lies across it, or "failed".
+    pub goal: &'static str,
     /// The figures with their intervals, in the order of the report's columns; null where nothing was measured.
     pub cells: Vec<Option<String>>,
     /// The scenario's text.

@@ -25,7 +25,7 @@ const ANY: f64 = 1e7;
 const OF_PACKET: f64 = 40.0;
 
 pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
-    let (request, can) = request(ask)?;
+    let request = request(ask)?;
     // What else can be wrong is that the load does not answer the goal.
     let mut plan = plan(&request).map_err(|why| wrong("goal", why))?;
     let mut found = ask.found.iter();
@@ -51,7 +51,7 @@ pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let tried = results(&rows, packed)?;
     let points: Vec<Found<'_>> = (0..rows.len()).map(|i| Ok((&tried, i))).collect();
     let (beyond, carries) = Reach::judge(&request, &plan, beyond, &points);
-    let report = Report::of((&request, &plan), &answer, best, (&beyond, &carries), &can);
+    let report = Report::of((&request, &plan), &answer, best, (&beyond, &carries));
     let shown = |judged, name: &str, row: Option<&Row>| shown(&plan, judged, name, row);
     json(&Recommended {
         runs: Vec::new(),
@@ -70,7 +70,7 @@ fn wrong(field: &str, why: impl Into<String>) -> Fault {
 }
 
 /// The request of a message.
-fn request(ask: &RecommendRequest) -> Result<(Request, Can), Fault> {
+fn request(ask: &RecommendRequest) -> Result<Request, Fault> {
     fn span<T>(field: &str, text: &str) -> Result<Span<T>, Fault>
     where
         Span<T>: std::str::FromStr<Err = String>,
@@ -90,7 +90,6 @@ fn request(ask: &RecommendRequest) -> Result<(Request, Can), Fault> {
         None => Goal::usual(technology, down.moves() || up.moves(), rtt.most),
     };
     let load = Load::usual(technology).map_err(Fault::failed)?;
-    let algorithms = can.algorithms();
     let request = Request {
         technology,
         down,
@@ -99,14 +98,14 @@ fn request(ask: &RecommendRequest) -> Result<(Request, Can), Fault> {
         hosts,
         load,
         goal,
-        can: algorithms,
+        can,
         device: None,
         cpu_limit: None,
         trace: None,
     };
     let field = |why: &str| FIELDS.into_iter().find(|field| why.starts_with(field)).unwrap_or("can");
     request.check().map_err(|why| wrong(field(&why), why))?;
-    Ok((request, can))
+    Ok(request)
 }
 
 /// What is to be run of rows.
@@ -154,7 +153,7 @@ fn shown(plan: &Plan, judged: &Judged, name: &str, row: Option<&Row>) -> Recomme
     };
     RecommendedRow {
         name: name.to_string(),
-        meets: judged.meets(),
+        goal: judged.fate(),
         cells: plan.columns.iter().zip(&judged.cells).map(cell).collect(),
         text: row.map(|row| row.text.clone()).unwrap_or_default(),
     }

@@ -175,7 +175,7 @@ function Answer({ of, asked: was }: { of: RecommendedAnswer; asked: Asked }) {
       <h3>{sentence(report.answer.verdict)}</h3>
       <p class="small soft">
         Goal: {report.goal}, under the load {report.load}
-        {report.hosts > 1 && ` of each of ${report.hosts} hosts`}. Means with 95% intervals over seeds.
+        {report.hosts > 1 && ` of each of ${report.hosts} hosts`}. {sentence(report.runs)} Means with 95% intervals.
       </p>
       <Rows label="The candidates beside what you have today" columns={report.columns} rows={rows} />
       <ul class="recommend-why">
@@ -260,10 +260,10 @@ function Rows({ label, columns, rows }: RowsProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ name, meets, cells }) => (
+          {rows.map(({ name, goal, cells }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td class={names(meets ? "good" : "bad")}>{meets ? "yes" : "no"}</td>
+              <td class={names(goal === "yes" ? "good" : goal !== "unsure" && "bad")}>{goal}</td>
               {cells.map((cell, i) => (
                 <td key={columns[i]?.title}>{cell ?? "–"}</td>
               ))}

@@ -117,7 +117,7 @@ struct Output<'a> {
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let can = Can::parse(&args.can)
         .map_err(|why| bad_input!("--can {}: {why}", quell_units::text::cut(&args.can)))?;
-    let request = request(args, &can)?;
+    let request = request(args, can)?;
     let mut plan = plan(&request).map_err(Failure::BadInput)?;
     #[cfg(target_os = "linux")]
     if args.verify && crate::live::outside()? {
@@ -177,7 +177,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     } else {
         Vec::new()
     };
-    let report = Report::of((&request, &plan), &answer, &best.candidate, (&beyond, &carries), &can);
+    let report = Report::of((&request, &plan), &answer, &best.candidate, (&beyond, &carries));
     let output =
         Output { report, verified, saved: args.save.as_ref().map(|dir| quell_files::name(dir).to_string()) };
     if let Some(dir) = &args.save {
@@ -196,14 +196,14 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         Format::Table => {
             let advice = &output.report.router;
             let mut text = head(&request, &plan, &best.candidate);
-            text.push_str(&format!("{}\n", terminal::prose(&format!("{}.\n", answer.verdict))));
+            text.push_str(&terminal::prose(&format!("{}.\n", answer.verdict)));
             text.push_str(&parts(&advice.parts));
             text.push_str("\nWhat was found:\n\n");
             text.push_str(&rows_table(&plan.columns, &answer.rows));
-            text.push_str(&format!("\n{}\n", terminal::prose(&sentences(&answer))));
+            text.push_str(&format!("\n{}", terminal::prose(&sentences(&answer))));
             text.push_str(&format!("\nHow far it carries ({}):\n\n", best.candidate.name));
             text.push_str(&reach_table(&plan.columns, &beyond));
-            text.push_str(&format!("\n{}\n", terminal::prose(&format!("{carries}.\n"))));
+            text.push_str(&format!("\n{}", terminal::prose(&format!("{carries}.\n"))));
             text.push_str(&more(&best.candidate.reasons, &advice.notes));
             text.push_str(&verified_table(&output.verified));
             if let Some(dir) = &args.save {
@@ -216,7 +216,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The request of a command line.
-fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
+fn request(args: &Args, can: Can) -> Result<Request, Failure> {
     let technology =
         technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
     let load = match &args.load {
@@ -262,7 +262,7 @@ fn request(args: &Args, can: &Can) -> Result<Request, Failure> {
         hosts: args.hosts,
         load: load.map_err(|why| bad_input!("--load: {why}"))?,
         goal,
-        can: can.algorithms(),
+        can,
         device: args.dev.clone(),
         cpu_limit: args.cpu_limit,
         trace: link.trace,
@@ -404,7 +404,12 @@ fn head(request: &Request, plan: &Plan, best: &Candidate) -> String {
     );
     let hosts =
         if request.hosts == 1 { String::new() } else { format!(" of each of {} hosts", request.hosts) };
-    words.push_str(&format!("goal: {}, under the load {}{hosts}\n", request.goal, request.load.name));
+    words.push_str(&format!(
+        "goal: {}, under the load {}{hosts}; {}\n",
+        request.goal,
+        request.load.name,
+        plan.runs()
+    ));
     let of = |way: &Way| best.words(request.technology, way);
     let (down, mut up) = (of(&plan.down), of(&plan.up));
     // The same reason is not said twice.
@@ -427,10 +432,10 @@ fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
 fn rows_table(columns: &[Column], rows: &[Judged]) -> String {
     let names = table::Column::names("", rows.iter().map(|row| &row.name));
     let mut all: Vec<table::Column> = Vec::new();
-    let meets = rows.iter().map(|row| match (row.surely_meets(), row.surely_misses()) {
-        (true, _) => ("yes".into(), Tint::Good),
-        (_, true) => ("no".into(), Tint::Bad),
-        _ => ("unsure".into(), Tint::Plain),
+    let meets = rows.iter().map(|row| match row.fate() {
+        "yes" => ("yes".into(), Tint::Good),
+        "unsure" => ("unsure".into(), Tint::Plain),
+        fate => (fate.into(), Tint::Bad),
     });
     all.push(table::Column::new("goal", "", meets));
     for (i, column) in columns.iter().enumerate() {

@@ -26,10 +26,13 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         let (offer, name, device) = (job.queues[number].offer, job.name(number), job.device(number)?);
         text.push_str(&format!("policy-map {name}\n class class-default\n"));
         if !job.port {
-            let (rate, overhead) = job.told(number);
-            let account =
-                if overhead == 0 { String::new() } else { format!(" account user-defined {overhead}") };
-            text.push_str(&format!("  shape average {}{account}\n", rate.bps()));
+            let told = job.told_whole(number);
+            let account = match (told.overhead.unwrap_or(0), told.cells) {
+                (0, false) => String::new(),
+                (overhead, false) => format!(" account user-defined {overhead}"),
+                (overhead, true) => format!(" account user-defined {overhead} atm"),
+            };
+            text.push_str(&format!("  shape average {}{account}\n", told.rate.bps()));
         }
         if offer.native.starts_with("fair-queue") {
             text.push_str("  fair-queue\n");

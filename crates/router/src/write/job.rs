@@ -3,6 +3,7 @@
 use quell_tc::NotInLinux;
 use quell_units::BitRate;
 
+use crate::counted::Told;
 use crate::offer::{Offer, Setting};
 use crate::platform::Platform;
 use crate::shaped::{Shaped, Side};
@@ -147,11 +148,17 @@ impl Job<'_> {
 
     /// The rate and the overhead that the shaper is told, with a note on how they differ from the link's.
     pub fn told(&mut self, number: usize) -> (BitRate, i64) {
+        let told = self.told_whole(number);
+        (told.rate, told.overhead.unwrap_or(0))
+    }
+
+    /// The same, with whether cells are counted.
+    pub fn told_whole(&mut self, number: usize) -> Told {
         let told = self.platform.counts().told(&self.queues[number].side.link);
-        if let Some(note) = told.note {
+        if let Some(note) = told.note.clone() {
             self.note(self.queues[number].direction, note);
         }
-        (told.rate, told.overhead.unwrap_or(0))
+        told
     }
 
     /// The directions that are written, as numbers of queues: what goes out, and what comes in.

@@ -76,15 +76,27 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
             text.push_str(&format!("set class-of-service interfaces {device} scheduler-map {name}\n"));
             continue;
         }
-        let (rate, overhead) = job.told(number);
+        let told = job.told_whole(number);
+        let (overhead, mode, unit) = match told.cells {
+            true => (told.overhead.unwrap_or(0), "cell-mode", " unit 0"),
+            false => (told.overhead.unwrap_or(0), "frame-mode", ""),
+        };
         let profile = format!("set class-of-service traffic-control-profiles {name}");
-        text.push_str(&format!("{profile} scheduler-map {name}\n{profile} shaping-rate {}\n", rate.bps()));
-        if overhead != 0 {
-            text.push_str(&format!("{profile} overhead-accounting frame-mode bytes {overhead}\n"));
+        text.push_str(&format!(
+            "{profile} scheduler-map {name}\n{profile} shaping-rate {}\n",
+            told.rate.bps()
+        ));
+        if overhead != 0 || told.cells {
+            text.push_str(&format!("{profile} overhead-accounting {mode} bytes {overhead}\n"));
         }
         text.push_str(&format!(
-            "set class-of-service interfaces {device} output-traffic-control-profile {name}\n"
+            "set class-of-service interfaces {device}{unit} output-traffic-control-profile {name}\n"
         ));
+        if told.cells {
+            let note = "cells are counted on logical interfaces alone: unit 0 stands for yours, which needs a scheduler \
+                        of its own (per-unit-scheduler)";
+            job.note(direction, note.into());
+        }
     }
     job.part("configuration mode; then commit", text);
     Ok(())

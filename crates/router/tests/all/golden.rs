@@ -57,6 +57,31 @@ fn texts_are_these() {
     }
 }
 
+/// Cells of ATM, which two routers can count: an IP packet with 40 B is 26 B longer than an Ethernet frame without FCS, and
+/// 22 B longer than one with it, which becomes 24, a multiple of 4.
+#[test]
+fn cells_are_counted_where_that_can_be_said() {
+    let link = |platform: Platform| {
+        let mut link = shaped("adsl-pppoe-llcsnap", default("red"));
+        (link.wan, link.lan) = (platform.devices().0.into(), Some(platform.devices().1.into()));
+        let written = write(platform, &link).unwrap();
+        assert!(
+            !written.notes.iter().any(|note| note.contains("cells of ATM cannot be set")),
+            "{:?}",
+            written.notes
+        );
+        written.parts[0].text.clone()
+    };
+    let text = link(Platform::IosXe);
+    assert!(text.contains("  shape average 19000000 account user-defined 26 atm\n"), "{text}");
+    let text = link(Platform::Junos);
+    assert!(
+        text.contains("quell-up shaping-rate 19000000\n") && text.contains("cell-mode bytes 24\n"),
+        "{text}"
+    );
+    assert!(text.contains("interfaces ge-0/0/0 unit 0 output-traffic-control-profile quell-up\n"), "{text}");
+}
+
 /// A link that varies, with cake-autorate.
 #[test]
 fn a_varying_link_has_limits() {

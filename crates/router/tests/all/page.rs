@@ -123,10 +123,12 @@ fn values(knob: &Knob) -> String {
 fn platform(page: &mut String, platform: Platform) {
     let about = match platform.counts() {
         Counts::Link => "what the link counts: overhead, smallest packet and framing".to_string(),
-        Counts::Overhead { header, least, most } => {
+        Counts::Overhead { header, least, most, step, cells } => {
             let range =
                 if least == 0 { "an overhead".into() } else { format!("an overhead of {least} to {most} B") };
-            format!("the IP packet, {header} B, and {range} that can be set")
+            let step = if step == 1 { String::new() } else { format!(" in steps of {step} B") };
+            let cells = if cells { ", and cells of ATM" } else { "" };
+            format!("the IP packet, {header} B, {range} that can be set{step}{cells}")
         }
         Counts::Fixed { header: 0 } => "the IP packet alone".into(),
         Counts::Fixed { header } => format!("the IP packet and {header} B"),

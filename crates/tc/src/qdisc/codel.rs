@@ -23,6 +23,21 @@ fn of_kernel(kernel: Kernel) -> [(&'static str, &'static str); 2] {
     [("arithmetic", "linux"), ("on_empty", if kernel < FORGETS { "keeps" } else { "forgets" })]
 }
 
+/// CoDel's parameters with the kernel's own.
+pub(super) fn as_in(kernel: Kernel, params: CodelParams) -> CodelParams {
+    CodelParams { arithmetic: Arithmetic::Linux, on_empty: on_empty(kernel), ..params }
+}
+
+/// Those of FQ-CoDel.
+pub(super) fn as_in_fair(kernel: Kernel, params: FqCodelParams) -> FqCodelParams {
+    FqCodelParams {
+        rules: FqCodelRules::Linux,
+        arithmetic: Arithmetic::Linux,
+        on_empty: on_empty(kernel),
+        ..params
+    }
+}
+
 /// Sets a time, and notes what its grid loses.
 fn set_time(draft: &mut Draft, setting: &'static str, time: Duration) {
     let us = micros(time);

@@ -1,6 +1,10 @@
 //! Each qdisc as an algorithm, and each algorithm as a qdisc.
 
 use quell_aqm::catalog::{self, AqmConfig};
+use quell_aqm::fq_pie::{FqPieParams, FqPieRules};
+use quell_aqm::part::Longest;
+use quell_aqm::pie::{PieParams, Scheme};
+use quell_aqm::sfq::SfqParams;
 use quell_units::QueueSize;
 
 use crate::Kernel;
@@ -175,6 +179,18 @@ pub const QDISCS: &[(&str, &str)] = &[
     ("sfb", "sfb"),
     ("cake", "cake"),
 ];
+
+/// The same parameters by the rules of a kernel, where it has an algorithm of its own form: what no word of a line says.
+pub fn as_in(kernel: Kernel, config: AqmConfig) -> AqmConfig {
+    match config {
+        AqmConfig::Codel(params) => AqmConfig::Codel(codel::as_in(kernel, params)),
+        AqmConfig::FqCodel(params) => AqmConfig::FqCodel(codel::as_in_fair(kernel, params)),
+        AqmConfig::Pie(params) => AqmConfig::Pie(PieParams { scheme: Scheme::Linux, ..params }),
+        AqmConfig::FqPie(params) => AqmConfig::FqPie(FqPieParams { rules: FqPieRules::Linux, ..params }),
+        AqmConfig::Sfq(params) => AqmConfig::Sfq(SfqParams { longest: Longest::Packets, ..params }),
+        other => other,
+    }
+}
 
 /// The meaning of a line with no word but the qdisc's name; none if Linux does not have it then, or it needs words.
 pub fn usual(qdisc: &str, kernel: Kernel) -> Option<Meaning> {
