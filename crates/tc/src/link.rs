@@ -44,7 +44,7 @@ pub struct Shaped {
     pub queue: Option<Meaning>,
     /// The kind of that queue, as tc has it.
     pub kind: String,
-    /// The counters of the root.
+    /// The counters of the root, with what only the queue below it counts.
     pub counters: Option<Counters>,
     /// Assumptions, and parts that were left out.
     pub notes: Vec<String>,
@@ -53,6 +53,20 @@ pub struct Shaped {
 /// The part of a handle before its colon.
 fn major(handle: &str) -> &str {
     handle.split(':').next().unwrap_or(handle)
+}
+
+impl Counters {
+    /// Those of a root with those of the queues below it, whose packets and drops it has counted, but not their marks.
+    fn with(mut self, inner: &[&Counters]) -> Counters {
+        if self.marked.is_none() {
+            self.marked = inner.iter().filter_map(|counters| counters.marked).reduce(u64::saturating_add);
+        }
+        if let [only] = inner {
+            self.others.extend(only.others.iter().cloned());
+            self.tins.extend(only.tins.iter().cloned());
+        }
+        self
+    }
 }
 
 /// Puts a dump's queues and classes together: a link for each device with a queue, in the order of the text.
@@ -167,8 +181,11 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
         );
     }
     let line = root.map_or(classes.first().map_or(1, |class| class.line), |root| root.line);
+    let inner = queues.iter().filter(|q| q.meaning.is_some() && q.parent.is_some());
+    let inner: Vec<&Counters> = inner.filter_map(|queue| queue.counters.as_ref()).collect();
+    let counters = root.and_then(|root| root.counters.clone());
     let counters =
-        root.and_then(|root| root.counters.clone()).or(queue.and_then(|queue| queue.counters.clone()));
+        counters.map(|counters| counters.with(&inner)).or(queue.and_then(|queue| queue.counters.clone()));
     let meaning = queue.and_then(|queue| queue.meaning.clone());
     if matches!(shape, Shape::None) && meaning.is_none() {
         return None;

@@ -12,16 +12,30 @@ use quell_units::{BitRate, QueueSize};
 use serde_json::{Value, json};
 
 use super::choice::{Format, To, without_line};
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::{json, terminal};
 
 /// The limit of what is read.
 const DUMP: Limit = Limit::of_text("what tc prints");
 
-/// Reads a line, or a file of lines, and prints what it is here.
-pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Failure> {
+/// Reads a line or a file of lines; of a device alone, if one is named.
+pub fn of_device(given: &str, device: Option<&str>, kernel: Kernel) -> Result<(Dump, Vec<Shaped>), Failure> {
     let dump = quell_tc::read(&text(given)?, kernel);
-    let links = links(&dump);
+    let mut links = links(&dump);
+    if let Some(device) = device {
+        let is_there = dump.queues.iter().any(|queue| queue.device.as_deref() == Some(device));
+        if !is_there {
+            let names = dump.queues.iter().filter_map(|queue| queue.device.as_deref());
+            return Err(unknown_name("device", device, quell_lab::distinct(names)));
+        }
+        links.retain(|link| link.device.as_deref() == Some(device));
+    }
+    Ok((dump, links))
+}
+
+/// Reads a line, or a file of lines, and prints what it is here.
+pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Format) -> Result<(), Failure> {
+    let (dump, links) = of_device(given, device, kernel)?;
     let problems: Vec<String> = dump.problems.iter().map(|problem| one_line(&problem.to_string())).collect();
     if links.is_empty() {
         let many = problems.len().min(5);
