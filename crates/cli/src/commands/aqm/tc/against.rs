@@ -4,8 +4,8 @@ use std::path::Path;
 
 use quell_lab::{Estimate, Metric, Quantity, Range, Results, View};
 use quell_tc::{Counters, Kernel, Shaped};
-use quell_units::Duration;
 use quell_units::text::{one_line, three_digits};
+use quell_units::{Bytes, Duration};
 use serde_json::{Value, json};
 
 use super::choice::Format;
@@ -22,12 +22,6 @@ pub struct Against<'a> {
     /// The time that the counters took.
     pub over: Option<Duration>,
 }
-
-/// Bytes of Ethernet's header, which a device with one counts as part of a packet.
-const ETHERNET: f64 = 14.0;
-
-/// Devices that have no such header begin so.
-const WITHOUT_HEADER: [&str; 5] = ["ppp", "tun", "wg", "wwan", "ip6tnl"];
 
 /// Names that tc has for packets that met a full queue.
 const OF_A_FULL_QUEUE: [&str; 4] = ["drop_overlimit", "overlimit", "pdrop", "queuedrop"];
@@ -119,10 +113,8 @@ pub fn run(
             return Err(unknown_name("link", wanted, links.into_iter().map(String::as_str)));
         }
     }
-    let has_header = !link.device.as_deref().is_some_and(|name| {
-        WITHOUT_HEADER.iter().any(|begin| name.trim_start_matches("ifb4").starts_with(begin))
-    });
-    let figures = figures(counters, against.over, has_header)?;
+    let header = quell_tc::header(link.device.as_deref());
+    let figures = figures(counters, against.over, header)?;
     let own = link.queue.as_ref().map(|queue| queue.aqm.name());
     let rest = rest(counters);
     match format {
@@ -164,7 +156,7 @@ pub fn run(
             "no rates: a dump has no time; give --over with the time that the counters took, such as 60s",
         );
     }
-    if has_header {
+    if header.get() > 0 {
         terminal::note("tc counts packets with 14 B of Ethernet, which are taken off here");
     }
     Ok(())
@@ -220,10 +212,10 @@ fn difference(before: &Counters, after: &Counters) -> Result<Counters, Failure> 
 }
 
 /// The figures that counters make.
-fn figures(c: &Counters, over: Option<Duration>, has_header: bool) -> Result<Vec<Figure>, Failure> {
+fn figures(c: &Counters, over: Option<Duration>, header: Bytes) -> Result<Vec<Figure>, Failure> {
     let (sent, dropped) = (c.packets as f64, c.dropped as f64);
     let arrived = sent + dropped + c.backlog_packets as f64;
-    let bytes = (c.bytes as f64 - if has_header { ETHERNET * sent } else { 0.0 }).max(0.0);
+    let bytes = (c.bytes as f64 - header.get() as f64 * sent).max(0.0);
     let figure = |name, unit, of_tc, of_run: Quantity| Figure {
         name,
         unit,
@@ -277,7 +269,7 @@ fn rest(c: &Counters) -> Vec<String> {
         let name = name.replace('-', "_");
         OF_A_FULL_QUEUE.contains(&name.as_str()) || OF_MARKS.contains(&name.as_str())
     };
-    let others = c.others.iter().filter(|(name, _)| !known(name));
+    let others = c.others.iter().filter(|(name, value)| !known(name) && value != "0");
     own.chain(others.map(|(name, value)| format!("{name} {value}"))).collect()
 }
 
