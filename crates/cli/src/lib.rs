@@ -30,6 +30,7 @@ mod json;
 mod keep;
 #[cfg(all(feature = "all", target_os = "linux"))]
 mod live;
+mod netem;
 mod notes;
 #[cfg(feature = "all")]
 mod opened;

@@ -1,9 +1,9 @@
 //! The links of a dump: what is above and below each other, device by device.
 
-use quell_units::BitRate;
+use quell_units::{BitRate, Bytes};
 
 use crate::qdisc::Meaning;
-use crate::read::{Bucket, Class, Counters, Dump, Queue};
+use crate::read::{Added, Bucket, Class, Counters, Dump, Queue};
 
 /// The shaper above a link's queues.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,11 +40,15 @@ pub struct Shaped {
     pub line: usize,
     /// The shaper above its queues.
     pub shape: Shape,
+    /// The shaper above its classes, if that counts what the link adds to packets.
+    pub above: Option<Bucket>,
+    /// The words of the netem above or below its queue: `netem delay 20ms`.
+    pub netem: Option<String>,
     /// The algorithm of its queue, or of the first leaf; none if the text has none.
     pub queue: Option<Meaning>,
     /// The kind of that queue, as tc has it.
     pub kind: String,
-    /// The counters of the root.
+    /// The counters of the root, with what only the queue below it counts.
     pub counters: Option<Counters>,
     /// Assumptions, and parts that were left out.
     pub notes: Vec<String>,
@@ -53,6 +57,20 @@ pub struct Shaped {
 /// The part of a handle before its colon.
 fn major(handle: &str) -> &str {
     handle.split(':').next().unwrap_or(handle)
+}
+
+impl Counters {
+    /// Those of a root with those of the queues below it, whose packets and drops it has counted, but not their marks.
+    fn with(mut self, inner: &[&Counters]) -> Counters {
+        if self.marked.is_none() {
+            self.marked = inner.iter().filter_map(|counters| counters.marked).reduce(u64::saturating_add);
+        }
+        if let [only] = inner {
+            self.others.extend(only.others.iter().cloned());
+            self.tins.extend(only.tins.iter().cloned());
+        }
+        self
+    }
 }
 
 /// Puts a dump's queues and classes together: a link for each device with a queue, in the order of the text.
@@ -95,15 +113,65 @@ fn home<'a>(class: &'a Class, dump: &'a Dump) -> Option<&'a str> {
     }
 }
 
+/// The queues of a device without its netems, below which others are as if they were below the class of the netem; and
+/// the words of the first.
+fn without_netem(queues: &[&Queue], notes: &mut Vec<String>) -> (Vec<Queue>, Option<String>) {
+    let (wires, mut rest): (Vec<Queue>, Vec<Queue>) =
+        queues.iter().map(|queue| (*queue).clone()).partition(|queue| queue.netem.is_some());
+    for wire in &wires {
+        for queue in &mut rest {
+            let is_below = queue.parent.as_deref().map(major) == wire.handle.as_deref().map(major);
+            if is_below && queue.parent.is_some() {
+                queue.parent.clone_from(&wire.parent);
+                notes.push(format!(
+                    "netem above {}: for Linux, packets wait in netem, up to its limit, and then in {}; here they wait \
+                     before the wire",
+                    queue.kind, queue.kind
+                ));
+            }
+        }
+    }
+    if wires.len() > 1 {
+        notes.push(format!("netem: the first of {} is read, as a link is one", wires.len()));
+    }
+    (rest, wires.into_iter().next().and_then(|wire| wire.netem))
+}
+
+/// A shaper at the ceiling of a class, with what the link adds.
+fn counting(class: &Class) -> Option<Bucket> {
+    let rate = class.ceil.unwrap_or(class.rate);
+    let burst = class.cburst.or(class.burst).filter(|burst| burst.get() >= MTU).unwrap_or(BURST);
+    (class.added != Added::default()).then_some(Bucket {
+        rate,
+        burst,
+        peak_rate: None,
+        mtu: None,
+        limit: None,
+        added: class.added,
+    })
+}
+
+/// The largest packet of Ethernet, with its header.
+const MTU: u64 = 1514;
+/// The burst of a class for which tc is told of none: what Linux shows of slow ones.
+const BURST: Bytes = Bytes::new(1600);
+
 fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Shaped> {
     let is_silent = |kind: &str| matches!(kind, "ingress" | "clsact" | "noqueue");
     let mut notes = Vec::new();
+    let first = queues.iter().find(|queue| queue.netem.is_some());
+    let counted = first.filter(|queue| queue.parent.is_none()).and_then(|queue| queue.counters.clone());
+    let first = first.map(|queue| queue.line);
+    let (owned, netem) = without_netem(queues, &mut notes);
+    let queues: Vec<&Queue> = owned.iter().collect();
+    let mut above = None;
     let root = queues.iter().find(|q| !is_silent(&q.kind) && q.parent.is_none());
     let root = root.or(queues.iter().find(|q| !is_silent(&q.kind)));
     let below =
         |handle: &str| queues.iter().find(|q| q.parent.as_deref().map(major) == Some(major(handle))).copied();
     let leaf_of = |id: &str| queues.iter().find(|q| q.parent.as_deref() == Some(id)).copied();
     let (shape, queue): (Shape, Option<&Queue>) = match root {
+        None if classes.is_empty() && netem.is_some() => (Shape::None, None),
         None if classes.is_empty() => return None,
         Some(root) if root.bucket.is_some() => {
             let inner = root.handle.as_deref().and_then(below);
@@ -135,12 +203,29 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                 }
                 [only] => {
                     let ceil = only.class.ceil.unwrap_or(only.class.rate);
-                    (Shape::Rate(ceil), first)
+                    (counting(&only.class).map_or(Shape::Rate(ceil), Shape::Bucket), first)
                 }
-                _ => (Shape::Classes(leaves.clone()), first),
+                _ => {
+                    let is_below = |leaf: &&Leaf| {
+                        leaves.iter().any(|other| Some(&other.class.id) == leaf.class.parent.as_ref())
+                    };
+                    let mut roots = leaves.iter().filter(|leaf| !is_below(leaf));
+                    above = roots
+                        .next()
+                        .filter(|_| roots.next().is_none())
+                        .and_then(|leaf| counting(&leaf.class));
+                    let lost = leaves.iter().any(|leaf| leaf.class.added != Added::default());
+                    if lost && above.is_none() {
+                        notes.push(
+                            "overhead: classes have none; write shaper = { rate, burst, overhead } for all of them"
+                                .to_string(),
+                        );
+                    }
+                    (Shape::Classes(leaves.clone()), first)
+                }
             }
         }
-        Some(root) if root.meaning.is_some() => (root.shaped.map_or(Shape::None, Shape::Rate), Some(root)),
+        Some(root) if root.meaning.is_some() => (Shape::None, Some(root)),
         Some(root) => {
             let inner: Vec<&&Queue> = queues.iter().filter(|q| q.parent.is_some()).collect();
             let alike =
@@ -166,17 +251,22 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                 .to_string(),
         );
     }
-    let line = root.map_or(classes.first().map_or(1, |class| class.line), |root| root.line);
+    let line = root.map(|root| root.line).or(classes.first().map(|class| class.line)).or(first).unwrap_or(1);
+    let inner = queues.iter().filter(|q| q.meaning.is_some() && q.parent.is_some());
+    let inner: Vec<&Counters> = inner.filter_map(|queue| queue.counters.as_ref()).collect();
+    let counters = counted.or(root.and_then(|root| root.counters.clone()));
     let counters =
-        root.and_then(|root| root.counters.clone()).or(queue.and_then(|queue| queue.counters.clone()));
+        counters.map(|counters| counters.with(&inner)).or(queue.and_then(|queue| queue.counters.clone()));
     let meaning = queue.and_then(|queue| queue.meaning.clone());
-    if matches!(shape, Shape::None) && meaning.is_none() {
+    if matches!(shape, Shape::None) && meaning.is_none() && netem.is_none() {
         return None;
     }
     Some(Shaped {
         device: device.map(str::to_string),
         line,
         shape,
+        above,
+        netem,
         kind: queue.map_or(String::new(), |queue| queue.kind.clone()),
         queue: meaning,
         counters,

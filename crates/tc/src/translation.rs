@@ -94,6 +94,9 @@ fn said(queue: &Queue) -> String {
         (None, None) if queue.kind == "htb" => {
             "htb is a tree of classes: `quell aqm tc --read` reads all of its lines together".to_string()
         }
+        (None, None) if queue.kind == "netem" => {
+            "a link, not a queue: `quell import netem` writes its keys".to_string()
+        }
         (None, None) => String::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::qdisc::{Link, NotInLinux, say};
 use crate::read::Bucket;
 use crate::settings::Settings;
 use crate::values::{Kind, Value};
-use crate::write::Written;
+use crate::write::{Written, added_words};
 
 /// A class of a tree that lends rate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,18 +73,18 @@ pub fn write_bucket(
     // tbf's own limit is of the queue that the other one replaces.
     let limit = bucket.limit.map_or(link.buffer.in_bytes(link.mean_packet), |limit| limit.get() as f64);
     let limit = limit.clamp(bucket.burst.get() as f64, f64::from(u32::MAX)) as u64;
-    let mut words = format!("rate {} burst {} limit {limit}", rate_text(bucket.rate), bucket.burst.get());
+    let (rate, added) = added_words(&bucket.added.layer(bucket.rate), "tbf", &mut notes);
+    let mut words = format!("rate {} burst {} limit {limit}", rate_text(rate), bucket.burst.get());
     if let Some(rate) = bucket.peak_rate {
         let mtu = bucket.mtu.unwrap_or(link.mean_packet);
         words.push_str(&format!(" peakrate {} mtu {}", rate_text(rate), mtu.get()));
     }
+    words.push_str(&added);
     let lines = vec![
         format!("tc qdisc replace dev {device} root handle 1: tbf {words}"),
         format!("tc qdisc replace dev {device} parent 1:1 handle 10: {leaf}"),
     ];
-    notes.push(
-        "tbf counts a packet with its 14 bytes of Ethernet: burst must be at least such a packet".into(),
-    );
+    notes.push("tbf: burst must be at least a packet with all that is counted with it".into());
     Ok(Written { lines, notes })
 }
 

@@ -120,40 +120,47 @@ fn of_layer(cake: &CakeParams, layer: &LinkLayer) -> AqmConfig {
     AqmConfig::Cake(cake)
 }
 
-/// An htb with one class, and its leaf.
-fn shaped(lines: &mut Vec<String>, notes: &mut Vec<String>, device: &str, layer: &LinkLayer, leaf: &str) {
+/// The rate of a shaper, and its words for what a link adds to packets.
+pub(crate) fn added_words(layer: &LinkLayer, kind: &str, notes: &mut Vec<String>) -> (BitRate, String) {
     let (rate, framing) = match layer.framing {
         Framing::None => (layer.rate, ""),
         Framing::Atm => (layer.rate, " linklayer atm"),
         Framing::Ptm => {
             let rate = BitRate::from_bps(layer.rate.bps() / 65 * 64);
-            notes.push(format!("framing = ptm: htb has none; the rate is 64/65 of {}: {rate}", layer.rate));
+            notes
+                .push(format!("framing = ptm: {kind} has none; the rate is 64/65 of {}: {rate}", layer.rate));
             (rate, "")
         }
     };
     let overhead = i64::try_from(layer.overhead.get()).unwrap_or(i64::MAX);
     let mut words = String::new();
     if overhead > 0 {
-        // htb counts an IP packet and Ethernet's header.
+        // It counts an IP packet and Ethernet's header.
         let more = (overhead - ETHERNET).max(0);
         if overhead < ETHERNET {
-            notes.push(format!("overhead = {}: htb counts at least Ethernet's 14 bytes", layer.overhead));
+            notes.push(format!("overhead = {}: {kind} counts at least Ethernet's 14 bytes", layer.overhead));
         }
         words.push_str(&format!(" overhead {more}"));
     } else if layer.rate.bps() > 0 {
-        notes.push(
-            "htb counts a packet with its 14 bytes of Ethernet, and nothing else that the link adds".into(),
-        );
+        notes.push(format!(
+            "{kind} counts a packet with its 14 bytes of Ethernet, and nothing else that the link adds"
+        ));
     }
     if layer.smallest.get() > 0 {
         words.push_str(&format!(" mpu {}", layer.smallest.get()));
     }
+    (rate, words + framing)
+}
+
+/// An htb with one class, and its leaf.
+fn shaped(lines: &mut Vec<String>, notes: &mut Vec<String>, device: &str, layer: &LinkLayer, leaf: &str) {
+    let (rate, words) = added_words(layer, "htb", notes);
     let rate = Kind::Rate.text(Value::Rate(rate));
     lines.extend([
         format!("tc qdisc replace dev {device} root handle 1: htb default 10"),
         format!(
             "tc class replace dev {device} parent 1: classid 1:10 htb rate {rate} ceil {rate} quantum \
-             1514{words}{framing}"
+             1514{words}"
         ),
         format!("tc qdisc replace dev {device} parent 1:10 handle 10: {leaf}"),
     ]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use quell_aqm::catalog::AqmConfig;
-use quell_tc::{Branch, Bucket, Kernel, Link, Place, Shape, links, read, write_bucket, write_tree};
+use quell_tc::{Added, Branch, Bucket, Kernel, Link, Place, Shape, links, read, write_bucket, write_tree};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
 
 const KERNEL: Kernel = Kernel::NEWEST;
@@ -567,7 +567,13 @@ fn files_of_sqm_and_networkd_are_read() {
     assert_eq!(down.1.bandwidth, Some(BitRate::from_bps(85_000_000)));
     assert!(down.1.ingress && !up.1.ingress);
     assert_eq!((up.1.overhead.get(), up.1.framing), (44, quell_aqm::cake::Framing::Atm));
-    assert_eq!(links[2].shape, Shape::Rate(BitRate::from_bps(5_000_000)));
+    // simple.qos: a tier of at most a third, and two of at least a sixth.
+    let Shape::Classes(leaves) = &links[2].shape else { panic!("{:?}", links[2].shape) };
+    let rates: Vec<(u64, u64)> =
+        leaves.iter().map(|l| (l.class.rate.bps() / 1000, l.class.ceil.unwrap().bps() / 1000)).collect();
+    assert_eq!(rates, [(5000, 5000), (128, 1666), (833, 4984), (833, 4984)]);
+    assert_eq!(leaves[3].class.dscps, [8]);
+    assert!(leaves[2].is_default && leaves.iter().skip(1).all(|leaf| leaf.queue.is_some()));
     let said: Vec<String> = dump.problems.iter().map(ToString::to_string).collect();
     assert!(
         said.iter().any(|p| p.contains("squash_dscp"))
@@ -582,6 +588,77 @@ fn files_of_sqm_and_networkd_are_read() {
     assert_eq!(queue.device.as_deref(), Some("wan0"));
     assert_eq!((cake.bandwidth, cake.overhead.get()), (Some(BitRate::from_bps(18_000_000)), 30));
     assert_eq!((cake.framing, cake.rtt.nanos()), (quell_aqm::cake::Framing::Ptm, 50_000_000));
+}
+
+/// What sqm-scripts tell htb of the link is not lost: 1500 B are on ATM 33 cells of 53 B, with 14 B of Ethernet.
+#[test]
+fn an_htb_of_sqm_counts_what_the_link_adds() {
+    let text = "config queue\n option interface 'eth1'\n option upload '10000'\n option qdisc 'fq_codel'\n option script \
+                'simplest.qos'\n option linklayer 'atm'\n option overhead '40'\n";
+    let shape = links(&read(text, KERNEL)).remove(0).shape;
+    let Shape::Bucket(bucket) = shape else { panic!("{shape:?}") };
+    assert_eq!(bucket.added.layer(bucket.rate).on_wire(Bytes::new(1500)).get(), 33 * 53);
+    let tiers = text.replace("simplest", "simple");
+    let link = links(&read(&tiers, KERNEL)).remove(0);
+    assert_eq!(link.above.unwrap().added, bucket.added);
+    assert!(matches!(&link.shape, Shape::Classes(leaves) if leaves.len() == 4));
+    // A device without Ethernet's header.
+    let ppp = links(&read(&text.replace("eth1", "pppoe-wan"), KERNEL)).remove(0).shape;
+    assert!(matches!(ppp, Shape::Bucket(b) if b.added.overhead.get() == 40), "{ppp:?}");
+}
+
+#[test]
+fn a_netem_is_the_wire_of_a_queue_above_or_below_it() {
+    let above = "qdisc netem 1: dev eth0 root refcnt 2 limit 1000 delay 20ms loss 1%\nqdisc fq_codel 10: dev eth0 parent \
+                 1:1 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn drop_batch 64";
+    let link = links(&read(above, KERNEL)).remove(0);
+    assert_eq!(link.netem.as_deref(), Some("qdisc netem limit 1000 delay 20ms loss 1%"));
+    assert_eq!(link.queue.as_ref().map(|queue| queue.aqm.name()), Some("fq-codel"));
+    let below = "tc qdisc add dev eth0 root handle 1: tbf rate 1mbit burst 2kb limit 9kb\ntc qdisc add dev eth0 parent 1:1 \
+                 handle 10: netem delay 5ms";
+    let link = links(&read(below, KERNEL)).remove(0);
+    assert!(matches!(link.shape, Shape::Bucket(_)), "{:?}", link.shape);
+    assert_eq!(link.netem.as_deref(), Some("netem delay 5ms"));
+    assert_eq!(links(&read("tc qdisc add dev eth0 root netem loss 1%", KERNEL)).len(), 1);
+    // JSON says the same as the text beside it, which kernels have shown.
+    let link = links(&read(include_str!("data/kernel-6.12/netem.json"), KERNEL)).remove(0);
+    let words = link.netem.unwrap();
+    for part in ["delay 0.02s 0.002s 25%", "loss 1% 0%", "duplicate 0.5%", "rate 10000000bit", "limit 2000"] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+}
+
+#[test]
+fn arrays_of_json_one_behind_another_are_joined() {
+    let queues = include_str!("data/kernel-6.12/fq-codel.json");
+    let dump = read(&format!("{queues}\n[]\n{}", queues.replace("eth0", "eth1")), KERNEL);
+    assert_eq!(links(&dump).len(), 2);
+    let cut = read(&format!("{queues}\n{}", &queues[..queues.len() / 2]), KERNEL);
+    assert_eq!(links(&cut).len(), 1);
+    assert!(cut.problems.iter().any(|problem| problem.fatal && problem.says.contains("was cut")));
+}
+
+/// systemd.network(5): of a key that comes again, the last one counts; and a problem has the line of its key.
+#[test]
+fn keys_of_networkd_are_taken_as_systemd_does() {
+    let file = |keys: &str| read(&format!("[Match]\nName=wan\n[CAKE]\n{keys}"), KERNEL);
+    let twice = file("Bandwidth=1M\nParent=root\nBandwidth=2M");
+    assert_eq!(twice.problems, []);
+    let Some(AqmConfig::Cake(cake)) = twice.queues[0].meaning.as_ref().map(|meaning| &meaning.aqm) else {
+        panic!()
+    };
+    assert_eq!(cake.bandwidth, Some(BitRate::from_bps(2_000_000)));
+    for (keys, line, says) in [
+        ("Parent=root\nParent=ingres", 5, "did you mean ingress?"),
+        ("Bandwidth=1M\nFlowIsolationMode=dual-src-hosts", 5, "is no value of it"),
+        ("Parent=root\nRTTSec=5q", 5, "\"5q\" is not a time"),
+    ] {
+        let problems = file(keys).problems;
+        assert!(
+            problems.iter().any(|p| p.line == line && p.fatal && p.says.contains(says)),
+            "{keys}: {problems:?}"
+        );
+    }
 }
 
 #[test]
@@ -604,7 +681,8 @@ fn a_place_has_all_of_its_lines() {
     // The lines, read, are the link.
     let dump = read(&htb.lines.join("\n"), KERNEL);
     let links = links(&dump);
-    assert_eq!(links[0].shape, Shape::Rate(rate));
+    let Shape::Bucket(bucket) = links[0].shape else { panic!("{:?}", links[0].shape) };
+    assert_eq!(bucket.added.layer(bucket.rate), shaped);
     assert_eq!(links[0].queue.as_ref().map(|q| &q.aqm), Some(&usual.aqm));
     let place = Place::Ifb { device: "eth0".into(), ifb: "ifb0".into(), shaped: Some(shaped) };
     let ifb = quell_tc::write(&usual.aqm, &link, &place, KERNEL).unwrap();
@@ -735,6 +813,7 @@ fn a_bucket_and_a_tree_are_read_back() {
         peak_rate: Some(mbit(100)),
         mtu: Some(Bytes::new(1_600)),
         limit: Some(Bytes::new(100_000)),
+        added: Added { overhead: Bytes::new(40), mpu: Bytes::new(64), framing: quell_units::Framing::Atm },
     };
     let written = write_bucket((&usual.aqm, &link), &bucket, "eth0", KERNEL).unwrap();
     let dump = read(&written.lines.join("\n"), KERNEL);

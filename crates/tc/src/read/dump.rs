@@ -1,7 +1,7 @@
 //! Queues and classes of a text, with their counters.
 
 use quell_units::text::cut;
-use quell_units::{BitRate, Bytes};
+use quell_units::{BitRate, Bytes, Framing, Layer, LinkLayer};
 
 use crate::qdisc::{Meaning, mean};
 use crate::settings::{Settings, Wrong};
@@ -73,8 +73,8 @@ pub struct Queue {
     pub parent: Option<String>,
     /// Its meaning in a scenario; none of a kind that is not an algorithm.
     pub meaning: Option<Meaning>,
-    /// The rate of an htb above it with one class, where the file has no line of that.
-    pub shaped: Option<BitRate>,
+    /// The words of a netem, which is a link: `netem delay 20ms`, or `qdisc netem ...` where tc printed it.
+    pub netem: Option<String>,
     /// The token bucket that it is.
     pub bucket: Option<Bucket>,
     /// The class, such as `10`, that takes what no filter of an htb sends elsewhere.
@@ -96,6 +96,62 @@ pub struct Bucket {
     pub mtu: Option<Bytes>,
     /// The most that may wait.
     pub limit: Option<Bytes>,
+    /// What the link adds to packets.
+    pub added: Added,
+}
+
+/// What a link adds to IP packets, and what its rate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Bytes of headers, those of Ethernet too; none if tc is told of none.
+    pub overhead: Bytes,
+    /// The smallest packet with its headers.
+    pub mpu: Bytes,
+    /// Framing of what that makes.
+    pub framing: Framing,
+}
+
+impl Added {
+    /// Of the words `overhead`, `mpu` and `linklayer`. tc counts them beside the header that a device's packets have.
+    pub(super) fn of(overhead: i64, mpu: u64, framing: Framing, device: Option<&str>) -> Self {
+        let bare = (overhead, mpu, framing) == (0, 0, Framing::None);
+        let header = if bare { 0 } else { header(device).get() };
+        let overhead = i64::try_from(header).unwrap_or(0).saturating_add(overhead).max(0);
+        Added { overhead: Bytes::new(u64::try_from(overhead).unwrap_or(0)), mpu: Bytes::new(mpu), framing }
+    }
+
+    /// A link of this rate that adds it.
+    pub fn layer(self, rate: BitRate) -> LinkLayer {
+        let Added { overhead, mpu, framing } = self;
+        LinkLayer { overhead, smallest: mpu, framing, ..LinkLayer::plain(rate) }
+    }
+
+    /// What a link adds.
+    pub fn by(layer: &LinkLayer) -> Self {
+        let header = layer.layer.header();
+        let overhead = layer.overhead.get().saturating_sub(header.get());
+        Added { overhead: Bytes::new(overhead), mpu: layer.smallest, framing: layer.framing }
+    }
+}
+
+/// The bytes before an IP packet that Linux counts as part of a packet of this device: Ethernet's, unless its name says
+/// that it has none.
+pub fn header(device: Option<&str>) -> Bytes {
+    let without = ["ppp", "tun", "wg", "wwan", "sit", "gre"];
+    let name = device.map_or("", |name| name.strip_prefix("ifb4").unwrap_or(name));
+    match without.iter().any(|begin| name.starts_with(begin)) {
+        true => Bytes::new(0),
+        false => Layer::Ethernet.header(),
+    }
+}
+
+/// The framing of the word behind `linklayer`.
+pub(super) fn framing(word: &str) -> Framing {
+    match word {
+        "atm" | "adsl" => Framing::Atm,
+        "ptm" | "vdsl" => Framing::Ptm,
+        _ => Framing::None,
+    }
 }
 
 /// A class of an htb: tc-htb(8).
@@ -121,6 +177,10 @@ pub struct Class {
     pub quantum: Option<Bytes>,
     /// Lower goes first.
     pub priority: u8,
+    /// What the link adds to packets.
+    pub added: Added,
+    /// The DSCPs of its packets, if the text says them.
+    pub dscps: Vec<u8>,
     /// Its counters, if tc printed them.
     pub counters: Option<Counters>,
 }
@@ -196,7 +256,7 @@ pub(super) fn queue(
         handle: head.handle.map(str::to_string),
         parent: head.parent.map(str::to_string),
         meaning: None,
-        shaped: None,
+        netem: None,
         bucket: None,
         default_class: None,
         counters,
@@ -216,17 +276,8 @@ pub(super) fn queue(
                 return;
             }
             if grammar.name == "tbf" {
-                match bucket(&given) {
-                    Ok(bucket) => {
-                        queue.bucket = Some(bucket);
-                        for word in ["overhead", "mpu", "linklayer"] {
-                            let says = "is left out: add it to the size of packets";
-                            let usual = [Value::Int(0), Value::Size(0), Value::Choice("ethernet")];
-                            if given.get(word).is_some_and(|value| !usual.contains(&value)) {
-                                dump.problem(head.line, word, says, false);
-                            }
-                        }
-                    }
+                match bucket(&given, head.device) {
+                    Ok(bucket) => queue.bucket = Some(bucket),
                     Err(says) => return dump.problem(head.line, "tbf", says, true),
                 }
             } else {
@@ -250,6 +301,10 @@ pub(super) fn queue(
             }
         }
         None => match structure(head.kind) {
+            Some(_) if head.kind == "netem" => {
+                let shown = if head.shown { "qdisc " } else { "" };
+                queue.netem = Some(format!("{shown}netem {}", words.join(" ")));
+            }
             Some("") => {
                 let default =
                     words.iter().position(|word| *word == "default").and_then(|at| words.get(at + 1));
@@ -273,13 +328,12 @@ pub(super) fn queue(
 #[rustfmt::skip]
 pub(crate) fn structure(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "htb" => "",
+        "htb" | "netem" => "",
         "noqueue" => "the device has no queue",
         "ingress" | "clsact" => "keeps no packets; filters below it may redirect to an ifb device, which has a queue",
         "mq" | "mqprio" | "multiq" => "a queue of the device for each processor; the first below it stands for all",
         "prio" => "bands by priority are not read: write classes with priority = 0, 1 and 2, and match dscp",
         "drr" | "ets" | "qfq" | "hfsc" | "cbq" => "its classes are not read: write classes with quantum or priority",
-        "netem" => "a link, not a queue: quell import netem reads it",
         "fq" => "paces senders on this host, which is no queue of a link: leave it out, or take fq_codel",
         "gred" => "several RED queues: write algorithm = \"wred\"",
         "etf" | "taprio" | "cbs" | "plug" | "skbprio" | "hhf" | "teql0" | "blackhole" => "no algorithm here",
@@ -288,7 +342,7 @@ pub(crate) fn structure(kind: &str) -> Option<&'static str> {
 }
 
 /// The token bucket of words.
-fn bucket(given: &Settings) -> Result<Bucket, String> {
+fn bucket(given: &Settings, device: Option<&str>) -> Result<Bucket, String> {
     let rate = given.rate("rate").ok_or("needs a rate, such as rate 18mbit")?;
     let burst = ["burst", "buffer", "maxburst"].into_iter().find_map(|word| given.size(word));
     let burst = burst.ok_or("needs a burst, such as burst 32kb")?;
@@ -301,6 +355,15 @@ fn bucket(given: &Settings) -> Result<Bucket, String> {
         peak_rate: given.rate("peakrate").filter(|rate| rate.bps() > 0),
         mtu: given.size("mtu").or(given.size("minburst")),
         limit: given.size("limit").or(of_latency),
+        added: Added::of(
+            given.int("overhead").unwrap_or(0),
+            given.size("mpu").map_or(0, Bytes::get),
+            match given.get("linklayer") {
+                Some(Value::Choice(word)) => framing(word),
+                _ => Framing::None,
+            },
+            device,
+        ),
     })
 }
 
@@ -321,8 +384,11 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
         cburst: None,
         quantum: None,
         priority: 0,
+        added: Added::default(),
+        dscps: Vec::new(),
         counters,
     };
+    let (mut overhead, mut mpu, mut layer) = (0, 0, Framing::None);
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
         let known =
@@ -338,10 +404,7 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
         // tc -d prints the cell, and the smallest packet twice, as in burst 1600b/1mpu 0b.
         let (value, cell) = value.split_once('/').unwrap_or((value, ""));
         let smallest = if cell.ends_with("mpu") { words.next() } else { None };
-        if smallest.is_some_and(|smallest| size(smallest) != Some(0)) && word != "cburst" {
-            let says = "is left out: add it to the size of packets";
-            dump.problem(head.line, "mpu", says, false);
-        }
+        mpu = smallest.and_then(size).unwrap_or(mpu);
         let read = match word {
             "rate" => rate(value).map(|rate| class.rate = rate),
             "ceil" => rate(value).map(|rate| class.ceil = Some(rate)),
@@ -349,17 +412,10 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
             "cburst" | "cbuffer" => size(value).map(|bytes| class.cburst = Some(Bytes::new(bytes))),
             "quantum" => size(value).map(|bytes| class.quantum = Some(Bytes::new(bytes))),
             "prio" => value.parse().ok().map(|priority| class.priority = priority),
-            "leaf" | "level" => Some(()),
-            "linklayer" if value == "ethernet" => Some(()),
-            _ => {
-                dump.problem(
-                    head.line,
-                    word,
-                    format!("{} is left out: add it to the size of packets", cut(value)),
-                    false,
-                );
-                Some(())
-            }
+            "overhead" => value.parse().ok().map(|bytes: i32| overhead = i64::from(bytes)),
+            "mpu" => size(value).map(|bytes| mpu = bytes),
+            "linklayer" => Some(layer = framing(value)),
+            _ => Some(()),
         };
         if read.is_none() {
             return dump.problem(head.line, word, format!("\"{}\" is no value of it", cut(value)), true);
@@ -368,5 +424,6 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
     if class.rate.bps() == 0 {
         return dump.problem(head.line, "htb", "a class needs a rate, such as rate 18mbit", true);
     }
+    class.added = Added::of(overhead, mpu, layer, head.device);
     dump.classes.push(class);
 }

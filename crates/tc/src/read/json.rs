@@ -24,19 +24,27 @@ const PLACE: &[&str] = &[
 
 /// Reads a text.
 pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
-    let items = match serde_json::from_str::<Value>(text) {
-        Ok(Value::Array(items)) => items,
-        Ok(item @ Value::Object(_)) => vec![item],
-        Ok(_) => return dump.problem(1, "JSON", "is no list of queues, as tc -j qdisc show prints", true),
-        Err(e) => {
-            let says = match e.is_eof() {
-                true => "the JSON ends in the middle: it was cut; take the output of tc -j again, whole"
-                    .to_string(),
-                false => format!("is no JSON: {e}; take the output of tc -j again"),
-            };
-            return dump.problem(e.line().max(1), "JSON", says, true);
+    // What tc prints of queues and then of classes, or of several devices, is one array behind another.
+    let mut items = Vec::new();
+    let values = serde_json::Deserializer::from_str(text.trim_start_matches('\u{feff}')).into_iter::<Value>();
+    for value in values {
+        match value {
+            Ok(Value::Array(more)) => items.extend(more),
+            Ok(item @ Value::Object(_)) => items.push(item),
+            Ok(_) => {
+                return dump.problem(1, "JSON", "is no list of queues, as tc -j qdisc show prints", true);
+            }
+            Err(e) => {
+                let says = match e.is_eof() {
+                    true => "the JSON ends in the middle: it was cut; take the output of tc -j again, whole"
+                        .to_string(),
+                    false => format!("is no JSON: {e}; take the output of tc -j again"),
+                };
+                dump.problem(e.line().max(1), "JSON", says, true);
+                break;
+            }
         }
-    };
+    }
     for (n, item) in items.iter().enumerate() {
         // JSON of tc is one line: the number says which item.
         let Value::Object(item) = item else {
@@ -61,11 +69,15 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
     }
     if let Some(kind) = of("class") {
         if kind != "htb" {
-            return dump.problem(n, kind, "classes of htb are read, and no others", false);
+            if grammar::find(kind).is_none() && !matches!(kind, "mq" | "netem" | "fq" | "ingress" | "clsact")
+            {
+                dump.problem(n, kind, "classes of htb are read, and no others", false);
+            }
+            return;
         }
-        let words = ["prio", "quantum", "rate", "ceil", "burst", "cburst"];
+        let words = ["prio", "quantum", "rate", "ceil", "burst", "cburst", "overhead"];
         let value = |key: &str| options.get(key).or(item.get(key));
-        let words: Vec<String> = words
+        let mut words: Vec<String> = words
             .iter()
             .filter_map(|key| Some((key, value(key)?.as_f64()?)))
             .flat_map(|(key, x)| {
@@ -75,6 +87,9 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
                 [key.to_string(), x]
             })
             .collect();
+        if let Some(layer) = value("linklayer").and_then(Value::as_str) {
+            words.extend(["linklayer".to_string(), layer.to_string()]);
+        }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         return class(dump, &head, &words, counters);
     }
@@ -92,6 +107,7 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
                 option(dump, n, grammar, key, value, &mut words);
             }
         }
+        None if kind == "netem" => words = of_netem(options),
         None => {
             if let Some(default) = options.get("default").and_then(Value::as_str) {
                 words.extend(["default".to_string(), default.to_string()]);
@@ -100,6 +116,45 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     queue(dump, &head, &words, counters, kernel);
+}
+
+/// The options of netem as its words, in which shares are percentages.
+fn of_netem(options: &Map<String, Value>) -> Vec<String> {
+    let mut words = Vec::new();
+    for (key, value) in options {
+        let number = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        let percent = |name: &str| format!("{}%", number(name) * 100.0);
+        let correlated =
+            |word: &str, name: &str| vec![word.to_string(), percent(name), percent("correlation")];
+        words.extend(match key.as_str() {
+            "delay" => {
+                let time = |name: &str| format!("{}s", number(name));
+                vec![key.clone(), time("delay"), time("jitter"), percent("correlation")]
+            }
+            "loss-random" => correlated("loss", "loss"),
+            "loss-state" => {
+                let names = ["p13", "p31", "p32", "p23", "p14"];
+                ["loss".to_string(), "state".to_string()].into_iter().chain(names.map(percent)).collect()
+            }
+            "loss-gemodel" => {
+                let names = ["p", "r", "1-h", "1-k"];
+                ["loss".to_string(), "gemodel".to_string()].into_iter().chain(names.map(percent)).collect()
+            }
+            "duplicate" | "reorder" | "corrupt" => correlated(key, key),
+            "rate" => {
+                let more =
+                    ["packetoverhead", "cellsize", "celloverhead"].map(|name| number(name).to_string());
+                let more = if more.iter().all(|x| x == "0") { Vec::new() } else { more.to_vec() };
+                // Bytes per second.
+                [key.clone(), format!("{}bit", number("rate") * 8.0)].into_iter().chain(more).collect()
+            }
+            "slot" => vec![key.clone(), format!("{}s", number("min-delay"))],
+            "limit" | "gap" | "seed" => vec![key.clone(), value.to_string()],
+            "ecn" if *value == Value::Bool(true) => vec![key.clone()],
+            _ => Vec::new(),
+        });
+    }
+    words
 }
 
 /// The ECN field that fq_codel's ce_threshold is for, and its mask: a word of tc's has both.

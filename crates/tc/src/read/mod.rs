@@ -9,7 +9,7 @@ mod text;
 mod uci;
 
 pub(crate) use dump::structure;
-pub use dump::{Bucket, Class, Counters, Dump, Problem, Queue};
+pub use dump::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header};
 
 /// Reads lines of tc, what `tc qdisc show` and `tc class show` print (with `-s`, `-d`, `-j`), the file of sqm-scripts
 /// (UCI) or a `.network` file of systemd-networkd. What a line leaves out is the kernel's.

@@ -3,7 +3,7 @@
 use quell_units::text::cut;
 
 use super::dump::{Class, Dump, Head, class, queue};
-use crate::Kernel;
+use crate::{Kernel, grammar};
 
 /// The sections that are read, and the qdisc of each.
 const SECTIONS: &[(&str, &str)] = &[
@@ -135,17 +135,32 @@ fn one(dump: &mut Dump, section: &Section<'_>, device: Option<&str>, kernel: Ker
     };
     let mut head = Head { line: section.line, kind, device, ..Head::default() };
     let mut words: Vec<String> = Vec::new();
+    let mut lines: Vec<(String, usize)> = Vec::new();
     let keys = KEYS.iter().find(|(of, _)| of == kind).map_or(&[][..], |(_, keys)| keys);
     for (line, key, value) in &section.keys {
         match (*key, keys.iter().find(|(name, _)| name == key)) {
-            ("Parent", _) => {
-                head.parent =
-                    Some(value).filter(|value| !["root", "clsact", "ingress"].contains(value)).copied()
+            ("Parent", _) if PARENTS.contains(value) => head.parent = None,
+            ("Parent", _) if !is_class(value) => {
+                let near = grammar::nearest(value, PARENTS.iter().copied());
+                let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let says = format!(
+                    "\"{}\" is none of root, ingress, clsact and a class such as 1:10{near}",
+                    cut(value)
+                );
+                return dump.problem(*line, key, says, true);
             }
+            ("Parent", _) => head.parent = Some(value),
             ("Handle" | "ClassId", _) => head.handle = Some(value),
+            // Of a key that comes again, systemd takes the last one.
+            (key, Some(_))
+                if section.keys.iter().rfind(|(_, other, _)| *other == key).is_some_and(|l| l.0 != *line) => {
+            }
             (_, Some((_, is))) => match is.words(value) {
-                Some(read) => words.extend(read),
-                None => dump.problem(*line, key, format!("\"{}\" is no value of it", cut(value)), false),
+                Some(read) => {
+                    lines.extend(read.iter().map(|word| (word.clone(), *line)));
+                    words.extend(read);
+                }
+                None => dump.problem(*line, key, format!("\"{}\" is no value of it", cut(value)), true),
             },
             _ => dump.problem(*line, key, "no key of this section that is known here, and left out", false),
         }
@@ -156,8 +171,9 @@ fn one(dump: &mut Dump, section: &Section<'_>, device: Option<&str>, kernel: Ker
     head.handle = handle.as_deref();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if *name == "HierarchyTokenBucketClass" {
-        let before = dump.classes.len();
+        let (before, problems) = (dump.classes.len(), dump.problems.len());
         class(dump, &head, &words, None);
+        of_keys(dump, problems, &lines);
         // Its classes have the handle of the htb before them.
         if let Some(Class { id, .. }) = dump.classes.get_mut(before)
             && id.ends_with(':')
@@ -166,7 +182,28 @@ fn one(dump: &mut Dump, section: &Section<'_>, device: Option<&str>, kernel: Ker
         }
         return;
     }
+    let problems = dump.problems.len();
     queue(dump, &head, &words, None, kernel);
+    of_keys(dump, problems, &lines);
+}
+
+/// Gives problems of words the lines of their keys.
+fn of_keys(dump: &mut Dump, from: usize, lines: &[(String, usize)]) {
+    for problem in dump.problems.iter_mut().skip(from) {
+        let first = problem.word.split_whitespace().next().unwrap_or_default();
+        if let Some((_, line)) = lines.iter().find(|(word, _)| word == first) {
+            problem.line = *line;
+        }
+    }
+}
+
+/// Parents that are none: what a queue below them is at the device itself.
+const PARENTS: [&str; 3] = ["root", "clsact", "ingress"];
+
+/// Says whether a value is the name of a class, such as `1:10`.
+fn is_class(value: &str) -> bool {
+    let hex = |part: &str| part.len() <= 4 && part.chars().all(|c| c.is_ascii_hexdigit());
+    value.split_once(':').is_some_and(|(major, minor)| hex(major) && hex(minor))
 }
 
 impl Is {
@@ -194,7 +231,8 @@ impl Is {
                 "dual-dst-host" => vec!["dual-dsthost".into()],
                 "src-host" => vec!["srchost".into()],
                 "dst-host" => vec!["dsthost".into()],
-                word => vec![word.into()],
+                word @ ("flows" | "hosts") => vec![word.into()],
+                _ => return None,
             },
             Is::Choice => match lower.as_str() {
                 "none" => vec!["noatm".into()],

@@ -250,7 +250,12 @@ fn of_class(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counter
     };
     let words = place(&mut head, words);
     if *kind != "htb" {
-        // fq_codel and others show their flows so.
+        // tbf, fq_codel and others show their queues and flows so, and of those there is nothing to read.
+        let is_queue =
+            grammar::find(kind).is_some() || matches!(*kind, "mq" | "netem" | "fq" | "ingress" | "clsact");
+        if verb.is_none() && is_queue {
+            return;
+        }
         return dump.problem(line, kind, "classes of htb are read, and no others", false);
     }
     if head.handle.is_none() {

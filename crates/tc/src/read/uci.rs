@@ -2,8 +2,9 @@
 
 use quell_units::BitRate;
 
-use super::dump::{Dump, Head, queue};
+use super::dump::{Dump, Head, class, queue};
 use crate::Kernel;
+use crate::grammar::{self, Grammar};
 use crate::values::{Kind, Value};
 
 /// A section `queue`.
@@ -24,7 +25,7 @@ impl<'a> Section<'a> {
 const KNOWN: &[&str] = &[
     "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "tcMPU", "tcMTU",
     "tSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit",
-    "debug_logging", "verbosity",
+    "debug_logging", "verbosity", "squash_ingress",
     "linklayer_advanced", "linklayer_adaptation_mechanism", "qdisc_advanced", "qdisc_really_really_advanced",
 ];
 
@@ -108,66 +109,201 @@ fn one(dump: &mut Dump, section: &Section<'_>, kernel: Kernel) {
     let qdisc = get("qdisc").unwrap_or("cake");
     let is_cake = qdisc == "cake" || qdisc == "cake_mq";
     let ifb: String = format!("ifb4{device}").chars().take(15).collect();
-    for (direction, key, options, device, ecn, target, limit) in [
-        ("egress", "upload", "eqdisc_opts", device, "egress_ecn", "etarget", "elimit"),
-        ("ingress", "download", "iqdisc_opts", ifb.as_str(), "ingress_ecn", "itarget", "ilimit"),
+    for way in [
+        Way { name: "egress", key: "upload", options: "eqdisc_opts", device, squash: "" },
+        Way {
+            name: "ingress",
+            key: "download",
+            options: "iqdisc_opts",
+            device: &ifb,
+            squash: "squash_ingress",
+        },
     ] {
-        let (line, text) = section.get(key).unwrap_or((section.line, "0"));
+        let (line, text) = section.get(way.key).unwrap_or((section.line, "0"));
         let Ok(kbit) = text.parse::<u64>() else {
-            dump.problem(
-                line,
-                key,
-                format!("\"{}\" is no number of kbit/s", quell_units::text::cut(text)),
-                true,
-            );
+            let says = format!("\"{}\" is no number of kbit/s", quell_units::text::cut(text));
+            dump.problem(line, way.key, says, true);
             continue;
         };
         if kbit == 0 {
-            dump.problem(line, key, format!("0 kbit/s: sqm shapes no {direction}"), false);
+            dump.problem(line, way.key, format!("0 kbit/s: sqm shapes no {}", way.name), false);
             continue;
         }
-        let rate = Value::Rate(BitRate::from_bps(kbit.min(1_000_000_000) * 1_000));
-        let rate = Kind::Rate.text(rate);
-        let mut words: Vec<String> = Vec::new();
-        if is_cake {
-            words.extend(["bandwidth".to_string(), rate.clone()]);
-            words.push(match get("script") {
-                Some("layer_cake.qos") => "diffserv3".into(),
-                _ => "besteffort".into(),
-            });
-            if direction == "ingress" {
-                words.push("ingress".into());
-            }
-            layer(&get, &mut words);
-        } else {
-            for (word, option) in [("target", target), ("limit", limit)] {
-                if let Some(value) = get(option).filter(|value| *value != "auto" && *value != "default") {
-                    words.extend([word.to_string(), value.to_string()]);
-                }
-            }
-            match get(ecn) {
-                Some("ECN") => words.push("ecn".into()),
-                Some("NOECN") => words.push("noecn".into()),
-                // sqm-scripts turns it off where the queue is the sender's own.
-                _ => words.push(if direction == "ingress" { "ecn".into() } else { "noecn".into() }),
-            }
-            let says = "sqm shapes with htb above it: read as a rate of the link, with one class for all";
-            dump.problem(line, key, says, false);
-        }
+        let kbit = kbit.min(1_000_000_000);
         // Behind quotation marks the options of the qdisc are words.
-        words.extend(get(options).unwrap_or_default().split_whitespace().map(str::to_string));
-        let before = dump.queues.len();
-        let head =
-            Head { line, kind: qdisc, device: Some(device), handle: Some("1:"), parent: None, shown: false };
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        queue(dump, &head, &words, None, kernel);
-        if let (false, Some(queue)) = (is_cake, dump.queues.get_mut(before)) {
-            queue.shaped = Kind::Rate.value(&rate).and_then(|value| match value {
-                Value::Rate(rate) => Some(rate),
-                _ => None,
-            });
+        let options = get(way.options).unwrap_or_default().split_whitespace();
+        if is_cake {
+            cake(dump, (line, qdisc, &way), kbit, &get, options, kernel);
+        } else {
+            tree(dump, (line, qdisc, &way), kbit, &get, options, kernel);
         }
     }
+}
+
+/// A direction of a section.
+struct Way<'a> {
+    name: &'static str,
+    /// The option with its rate.
+    key: &'static str,
+    /// The option with words of its qdisc.
+    options: &'static str,
+    device: &'a str,
+    /// The option that has one tier of three, if the direction has one.
+    squash: &'static str,
+}
+
+/// A CAKE, which shapes itself.
+fn cake<'a>(
+    dump: &mut Dump,
+    (line, qdisc, way): (usize, &str, &Way<'_>),
+    kbit: u64,
+    get: &impl Fn(&str) -> Option<&'a str>,
+    options: impl Iterator<Item = &'a str>,
+    kernel: Kernel,
+) {
+    let mut words = vec!["bandwidth".to_string(), kbits(kbit)];
+    words.push(match get("script") {
+        Some("layer_cake.qos") => "diffserv3".into(),
+        _ => "besteffort".into(),
+    });
+    if way.name == "ingress" {
+        words.push("ingress".into());
+    }
+    layer(get, &mut words);
+    // What the file says replaces what sqm writes itself, and nobody has written it twice.
+    let of_file: Vec<&str> = options.collect();
+    let own: Vec<&str> = words.iter().map(String::as_str).collect();
+    let words = replaced(qdisc, &own, &of_file);
+    let head =
+        Head { line, kind: qdisc, device: Some(way.device), handle: Some("1:"), parent: None, shown: false };
+    queue(dump, &head, &words, None, kernel);
+}
+
+/// The words of `own` whose settings `of_file` has not, and those of `of_file`.
+fn replaced<'a>(qdisc: &str, own: &[&'a str], of_file: &[&'a str]) -> Vec<&'a str> {
+    let Some(grammar) = grammar::find(if qdisc == "cake_mq" { "cake" } else { qdisc }) else {
+        return [own, of_file].concat();
+    };
+    let setting = |word: &&str| grammar.word(word).map(Grammar::setting);
+    let given: Vec<&str> = of_file.iter().filter_map(setting).collect();
+    let mut words = Vec::new();
+    let mut keep = true;
+    for word in own {
+        // A value goes with its word.
+        if let Some(setting) = setting(word) {
+            keep = !given.contains(&setting);
+        }
+        if keep {
+            words.push(*word);
+        }
+    }
+    words.extend(of_file);
+    words
+}
+
+/// DSCPs of the first tier of simple.qos, EF, CS6, AF42 and what asks for little delay, and of the last one, CS1.
+const FIRST: [u8; 4] = [46, 48, 36, 4];
+const LAST: [u8; 1] = [8];
+
+/// htb with a queue in each class: three of simple.qos, one of the others.
+fn tree<'a>(
+    dump: &mut Dump,
+    (line, qdisc, way): (usize, &str, &Way<'_>),
+    kbit: u64,
+    get: &impl Fn(&str) -> Option<&'a str>,
+    options: impl Iterator<Item = &'a str>,
+    kernel: Kernel,
+) {
+    let is_ingress = way.name == "ingress";
+    // Where the DSCPs of what comes in are squashed, which is the default, there is one tier.
+    let squashed = !way.squash.is_empty() && get(way.squash) != Some("0");
+    let tiers = get("script") == Some("simple.qos") && !squashed;
+    let at = |handle: &'static str, parent: Option<&'static str>, kind: &'static str| Head {
+        line,
+        kind,
+        device: Some(way.device),
+        handle: Some(handle),
+        parent,
+        shown: false,
+    };
+    queue(dump, &at("1:", None, "htb"), &["default", if tiers { "12" } else { "10" }], None, kernel);
+    let mut added: Vec<String> = Vec::new();
+    if let Some(layer) = get("linklayer").filter(|layer| *layer != "none") {
+        added.extend(["linklayer".to_string(), layer.to_string()]);
+        for (word, option) in [("overhead", "overhead"), ("mpu", "tcMPU")] {
+            added.extend(get(option).into_iter().flat_map(|value| [word.to_string(), value.to_string()]));
+        }
+    }
+    // The name, the class above, the rates, the priority, the quantum of the queue, and the DSCPs.
+    let low = if is_ingress { 32 } else { 128 };
+    let (prio, most) = ((kbit / 3).max(low), kbit.saturating_sub(16).max(1));
+    let quanta = if is_ingress { [500, 1500, 300] } else { [300; 3] };
+    let share = (kbit / 6).max(1);
+    let classes: &[(&str, &str, u64, u64, u8, Option<u64>, &[u8])] = if tiers {
+        &[
+            ("1:1", "1:", kbit, kbit, 0, None, &[]),
+            ("1:11", "1:1", low, prio, 1, Some(quanta[0]), &FIRST),
+            ("1:12", "1:1", share, most, 2, Some(quanta[1]), &[]),
+            ("1:13", "1:1", share, most, 3, Some(quanta[2]), &LAST),
+        ]
+    } else {
+        &[("1:10", "1:", kbit, kbit, 0, None, &[])]
+    };
+    let options: Vec<&str> = options.collect();
+    for (id, parent, rate, ceil, priority, quantum, dscps) in classes {
+        let mut words = vec!["rate".to_string(), kbits(*rate), "ceil".to_string(), kbits(*ceil)];
+        words.extend(["prio".to_string(), priority.to_string()]);
+        words.extend(added.iter().cloned());
+        let before = dump.classes.len();
+        class(
+            dump,
+            &at(id, Some(parent), "htb"),
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+            None,
+        );
+        if let Some(class) = dump.classes.get_mut(before) {
+            class.dscps = dscps.to_vec();
+        }
+        if tiers && *id == "1:1" {
+            continue;
+        }
+        let own = of_leaf(get, is_ingress, *quantum);
+        let words: Vec<&str> = own.iter().map(String::as_str).collect();
+        let words = replaced(qdisc, &words, &options);
+        let head = Head { kind: qdisc, ..at("", Some(id), "") };
+        queue(dump, &Head { handle: None, ..head }, &words, None, kernel);
+    }
+}
+
+/// The words of a queue in a class.
+fn of_leaf<'a>(
+    get: &impl Fn(&str) -> Option<&'a str>,
+    is_ingress: bool,
+    quantum: Option<u64>,
+) -> Vec<String> {
+    let (target, limit, ecn) =
+        if is_ingress { ("itarget", "ilimit", "ingress_ecn") } else { ("etarget", "elimit", "egress_ecn") };
+    let mut words = Vec::new();
+    for (word, option) in [("target", target), ("limit", limit)] {
+        if let Some(value) = get(option).filter(|value| *value != "auto" && *value != "default") {
+            words.extend([word.to_string(), value.to_string()]);
+        }
+    }
+    if let Some(quantum) = quantum {
+        words.extend(["quantum".to_string(), quantum.to_string()]);
+    }
+    words.push(match get(ecn) {
+        Some("ECN") => "ecn".into(),
+        Some("NOECN") => "noecn".into(),
+        // sqm-scripts turns it off where the queue is the sender's own.
+        _ => if is_ingress { "ecn" } else { "noecn" }.into(),
+    });
+    words
+}
+
+/// A rate as a word.
+fn kbits(kbit: u64) -> String {
+    Kind::Rate.text(Value::Rate(BitRate::from_bps(kbit * 1_000)))
 }
 
 /// CAKE's words for the link's layer.

@@ -1,15 +1,18 @@
 //! `quell aqm tc`: lines of Linux's tc, out and in.
 
+mod against;
 mod choice;
 mod read;
 mod scenario;
+
+use std::path::PathBuf;
 
 use choice::{Format, To, without_line};
 
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_scenario::{Document, Plugins};
 use quell_tc::{Kernel, Link, Place, Written, defaults};
-use quell_units::{BitRate, Bytes, LinkLayer, QueueSize, Time};
+use quell_units::{BitRate, Bytes, Duration, LinkLayer, QueueSize, Time};
 use serde_json::json;
 
 use crate::args::assignment;
@@ -17,7 +20,7 @@ use crate::failure::{Failure, unknown_name};
 use crate::{json, table, terminal};
 
 /// The arguments that say what to write, and nothing of what is read.
-const OF_WRITING: [&str; 9] = ["name", "set", "dev", "at", "rate", "layer", "buffer", "ecn", "defaults"];
+const OF_WRITING: [&str; 8] = ["name", "set", "at", "rate", "layer", "buffer", "ecn", "defaults"];
 
 /// Arguments of `aqm tc`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +34,7 @@ Examples:
   quell aqm tc --read 'qdisc codel 8001: root refcnt 2 limit 1000p target 5ms interval 100ms ecn'
   tc -s qdisc show | quell aqm tc --read - --to gateway
   quell aqm tc --read /etc/config/sqm
+  quell aqm tc --read before.txt --read after.txt --over 60s --against results/home
 
 Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
 pub struct Args {
@@ -40,16 +44,26 @@ pub struct Args {
     /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
     /// input. Prints the keys of a scenario.
     #[arg(long, value_name = "LINE", conflicts_with_all = OF_WRITING)]
-    read: Option<String>,
+    read: Vec<String>,
+    /// Hold the counters of what tc -s qdisc show prints against these results. Two --read, from before and after a
+    /// test, give what was counted in between.
+    #[arg(long, value_name = "RESULTS", requires = "read", conflicts_with = "to")]
+    against: Option<PathBuf>,
+    /// The time that the counters took, for rates.
+    #[arg(long, value_name = "TIME", requires = "against")]
+    over: Option<Duration>,
+    /// The link of the results; default: the first.
+    #[arg(long, value_name = "NAME", requires = "against")]
+    link: Option<String>,
     /// What to make of it.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "read")]
     to: To,
     /// Set a parameter of the algorithm.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// The device.
-    #[arg(long, value_name = "DEVICE", default_value = "eth0")]
-    dev: String,
+    /// The device: of what is written eth0 by default, and of what is read all.
+    #[arg(long, value_name = "DEVICE")]
+    dev: Option<String>,
     /// Where: the root of the device, an ifb device for what comes in, or a leaf of an htb that shapes to --rate.
     #[arg(long, value_enum, value_name = "PLACE", default_value_t)]
     at: At,
@@ -94,8 +108,19 @@ enum At {
 
 /// Writes the lines of an algorithm, or reads some.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(line) = &args.read {
-        return read::run(line, args.to, args.kernel, args.format);
+    let device = args.dev.as_deref();
+    if let Some(results) = &args.against {
+        let against = against::Against { results, link: args.link.as_deref(), over: args.over };
+        return against::run(&args.read, device, &against, args.kernel, args.format);
+    }
+    match args.read.as_slice() {
+        [] => {}
+        [line] => return read::run(line, device, args.to, args.kernel, args.format),
+        _ => {
+            return Err(bad_input!(
+                "--read: several are for --against; give one, or a file with all of the lines"
+            ));
+        }
     }
     let Some(given) = args.name.as_deref() else {
         return Err(bad_input!(
@@ -105,8 +130,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     // tc's name is one, too.
     let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
     if catalog::find(ours).is_none() && (given.ends_with(".toml") || given.contains('/') || given == "-") {
-        device("--dev", &args.dev)?;
-        return scenario::run(given, &args.dev, args.kernel, args.format);
+        return scenario::run(given, written_device(args)?, args.kernel, args.format);
     }
     if catalog::find(ours).is_none() {
         return Err(unknown_name("algorithm", given, CATALOG.iter().map(|entry| entry.name)));
@@ -163,8 +187,7 @@ fn write(args: &Args, name: &str) -> Result<Written, Failure> {
 
 /// Where the queue goes. `needs_rate` says that it shapes itself, and has no rate of its own.
 fn place(args: &Args, needs_rate: bool) -> Result<Place, Failure> {
-    device("--dev", &args.dev)?;
-    let device = args.dev.clone();
+    let device = written_device(args)?.to_string();
     if args.layer.is_some() && args.at == At::Root {
         return Err(bad_input!(
             "--layer: is for --at htb and --at ifb; cake has overhead, mpu and framing as parameters"
@@ -200,16 +223,17 @@ fn place(args: &Args, needs_rate: bool) -> Result<Place, Failure> {
     })
 }
 
-/// Refuses a name that a device cannot have, or that a shell would not take for one.
-fn device(option: &str, name: &str) -> Result<(), Failure> {
+/// The device of what is written. Refuses a name that a device cannot have, or that a shell would not take for one.
+fn written_device(args: &Args) -> Result<&str, Failure> {
+    let name = args.dev.as_deref().unwrap_or("eth0");
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':');
     if name.is_empty() || name.len() > 15 || !name.chars().all(plain) || name.starts_with('-') {
         return Err(bad_input!(
-            "{option}: \"{}\" is no name of a device: at most 15 letters, digits, -, _ and dots",
+            "--dev: \"{}\" is no name of a device: at most 15 letters, digits, -, _ and dots",
             quell_units::text::cut(name)
         ));
     }
-    Ok(())
+    Ok(name)
 }
 
 /// Prints what a qdisc has where a line says nothing.

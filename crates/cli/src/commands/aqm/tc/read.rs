@@ -6,23 +6,41 @@ use std::path::Path;
 use quell_aqm::catalog::AqmConfig;
 use quell_files::Limit;
 use quell_scenario::{Plugins, Study};
-use quell_tc::{Bucket, Counters, Dump, Kernel, Leaf, Meaning, Shape, Shaped, keys, links};
+use quell_tc::{Bucket, Counters, Dump, Kernel, Leaf, Meaning, Queue, Shape, Shaped, keys, links};
 use quell_units::text::one_line;
-use quell_units::{BitRate, QueueSize};
+use quell_units::{BitRate, Framing, QueueSize};
 use serde_json::{Value, json};
 
 use super::choice::{Format, To, without_line};
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
+use crate::netem::Netem;
 use crate::{json, terminal};
 
 /// The limit of what is read.
 const DUMP: Limit = Limit::of_text("what tc prints");
 
-/// Reads a line, or a file of lines, and prints what it is here.
-pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Failure> {
+/// Reads a line or a file of lines; of a device alone, if one is named.
+pub fn of_device(given: &str, device: Option<&str>, kernel: Kernel) -> Result<(Dump, Vec<Shaped>), Failure> {
     let dump = quell_tc::read(&text(given)?, kernel);
-    let links = links(&dump);
+    let mut links = links(&dump);
+    if let Some(device) = device {
+        let is_there = dump.queues.iter().any(|queue| queue.device.as_deref() == Some(device));
+        if !is_there {
+            let names = dump.queues.iter().filter_map(|queue| queue.device.as_deref());
+            return Err(unknown_name("device", device, quell_lab::distinct(names)));
+        }
+        links.retain(|link| link.device.as_deref() == Some(device));
+    }
+    Ok((dump, links))
+}
+
+/// Reads a line, or a file of lines, and prints what it is here.
+pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Format) -> Result<(), Failure> {
+    let (dump, links) = of_device(given, device, kernel)?;
     let problems: Vec<String> = dump.problems.iter().map(|problem| one_line(&problem.to_string())).collect();
+    if links.is_empty() && is_without_queue(&dump, device) {
+        return without_queue(&dump, device, format);
+    }
     if links.is_empty() {
         let many = problems.len().min(5);
         let more = problems.len() - many + dump.more_problems;
@@ -39,7 +57,7 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
     }
     match (format, to) {
         (Format::Json, _) => json::print(&output(&links, &dump))?,
-        (Format::Text, To::Scenario) => terminal::print(&scenario(&links))?,
+        (Format::Text, To::Scenario) => terminal::print(&scenario(&links)?)?,
         (Format::Text, To::Gateway) => terminal::print(&gateway(&links)?)?,
     }
     let (fatal, passed): (Vec<_>, Vec<_>) =
@@ -48,15 +66,12 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
     if dump.more_problems > 0 {
         terminal::note(&format!("{} more such places of the text", dump.more_problems));
     }
-    let mut said: Vec<&str> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
     for link in &links {
-        for note in notes(link) {
-            if !said.contains(&note) {
-                terminal::note(note);
-                said.push(note);
-            }
-        }
+        all.extend(notes(link).map(str::to_string));
+        all.extend(wire(link)?.1);
     }
+    quell_lab::distinct(all).iter().for_each(|note| terminal::note(note));
     // What else the text has is printed, and the line is not passed over.
     match &fatal[..] {
         [] => Ok(()),
@@ -66,6 +81,43 @@ pub fn run(given: &str, to: To, kernel: Kernel, format: Format) -> Result<(), Fa
             Err(bad_input!("--read: {says}{more}"))
         }
     }
+}
+
+/// Kinds of qdiscs that are no queue of a link, as usual hosts have them.
+const OF_USUAL_HOSTS: [&str; 6] = ["noqueue", "mq", "mqprio", "ingress", "clsact", "fq"];
+
+/// The qdiscs of a dump; of a device alone, if one is named.
+fn qdiscs<'a>(dump: &'a Dump, device: Option<&str>) -> impl Iterator<Item = &'a Queue> {
+    dump.queues.iter().filter(move |queue| device.is_none() || queue.device.as_deref() == device)
+}
+
+/// Says whether a dump is of devices without a queue of a link, and nothing in it is wrong.
+fn is_without_queue(dump: &Dump, device: Option<&str>) -> bool {
+    let is_usual = |queue: &Queue| OF_USUAL_HOSTS.contains(&queue.kind.as_str());
+    !dump.problems.iter().any(|problem| problem.fatal)
+        && qdiscs(dump, device).next().is_some()
+        && qdiscs(dump, device).all(is_usual)
+}
+
+/// Answers a dump of devices without a queue of a link.
+fn without_queue(dump: &Dump, device: Option<&str>, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return json::print(&output(&[], dump));
+    }
+    let mut text = String::from("# There is no queue that an algorithm governs.\n");
+    for queue in qdiscs(dump, device) {
+        let why = match queue.kind.as_str() {
+            "noqueue" => "packets leave at once, and none waits",
+            "ingress" | "clsact" => "it keeps no packets; its filters may redirect them to an ifb device",
+            "fq" => "it paces the senders of this host, which is no queue of a link",
+            _ => "it has a queue for each of the device's, and none of them is in the text",
+        };
+        let name = queue.device.as_deref().unwrap_or("no device");
+        let _ = writeln!(text, "# {}: {}: {why}", one_line(name), queue.kind);
+    }
+    terminal::print(&text)?;
+    terminal::note("quell recommend says which queue a link needs, and with which parameters");
+    Ok(())
 }
 
 /// The text that is read: a file's, standard input's, or the line itself.
@@ -129,20 +181,53 @@ fn link_keys(link: &Shaped) -> Vec<(&'static str, String)> {
         keys.push(("ecn", "true".to_string()));
     }
     match &link.shape {
-        Shape::Bucket(bucket) => {
-            let mut text = format!("{{ rate = \"{}\", burst = \"{}\"", bucket.rate, bucket.burst);
-            if let Some(rate) = bucket.peak_rate {
-                let _ = write!(text, ", peak_rate = \"{rate}\"");
-            }
-            if let (Some(_), Some(mtu)) = (bucket.peak_rate, bucket.mtu) {
-                let _ = write!(text, ", mtu = \"{mtu}\"");
-            }
-            keys.push(("shaper", text + " }"));
+        Shape::Bucket(bucket) => keys.push(("shaper", shaper(bucket))),
+        Shape::Classes(leaves) => {
+            keys.extend(link.above.iter().map(|bucket| ("shaper", shaper(bucket))));
+            keys.push(("classes", classes(leaves)));
         }
-        Shape::Classes(leaves) => keys.push(("classes", classes(leaves))),
         _ => {}
     }
     keys
+}
+
+/// A token bucket as a table in one line.
+fn shaper(bucket: &Bucket) -> String {
+    let mut text = format!("{{ rate = \"{}\", burst = \"{}\"", bucket.rate, bucket.burst);
+    if let Some(rate) = bucket.peak_rate {
+        let _ = write!(text, ", peak_rate = \"{rate}\"");
+    }
+    if let (Some(_), Some(mtu)) = (bucket.peak_rate, bucket.mtu) {
+        let _ = write!(text, ", mtu = \"{mtu}\"");
+    }
+    for (key, bytes) in [("overhead", bucket.added.overhead), ("mpu", bucket.added.mpu)] {
+        if bytes.get() > 0 {
+            let _ = write!(text, ", {key} = \"{bytes}\"");
+        }
+    }
+    match bucket.added.framing {
+        Framing::None => {}
+        Framing::Atm => text.push_str(", framing = \"atm\""),
+        Framing::Ptm => text.push_str(", framing = \"ptm\""),
+    }
+    text + " }"
+}
+
+/// The keys of a link that a netem says, but for a rate where a shaper has one; and what it says beside.
+fn wire(link: &Shaped) -> Result<(String, Vec<String>), Failure> {
+    let Some(line) = &link.netem else { return Ok((String::new(), Vec::new())) };
+    let netem = Netem::read(line).map_err(|e| match e {
+        Failure::BadInput(why) => bad_input!("--read: line {}: netem: {why}", link.line),
+        other => other,
+    })?;
+    let has_rate = matches!(link.shape, Shape::Rate(_));
+    let text = netem.toml();
+    let keys: Vec<&str> = text.lines().filter(|line| !(has_rate && line.starts_with("rate = "))).collect();
+    let mut notes = netem.notes;
+    if has_rate && text.lines().count() != keys.len() {
+        notes.push("netem: its rate is left out beside the one of htb".into());
+    }
+    Ok((keys.iter().map(|line| format!("{line}\n")).collect(), notes))
 }
 
 /// The name of a class here: letters, digits, - and _.
@@ -185,7 +270,9 @@ fn classes(leaves: &[Leaf]) -> String {
             if class.priority > 0 {
                 let _ = write!(text, ", priority = {}", class.priority);
             }
-            if default != Some(class.id.as_str()) {
+            if !class.dscps.is_empty() {
+                let _ = write!(text, ", match = {{ dscp = {:?} }}", class.dscps);
+            } else if default != Some(class.id.as_str()) {
                 let _ = write!(text, ", match = {{ group = \"{}\" }}", class_name(&class.id));
             }
             if let Some(queue) = &leaf.queue {
@@ -201,7 +288,9 @@ fn classes(leaves: &[Leaf]) -> String {
 fn groups(link: &Shaped) -> Vec<String> {
     let Shape::Classes(leaves) = &link.shape else { return Vec::new() };
     let default = default_leaf(leaves).map(|leaf| leaf.class.id.as_str());
-    let matched = leaves.iter().filter(|leaf| leaf.is_leaf && default != Some(leaf.class.id.as_str()));
+    let is_matched =
+        |leaf: &&Leaf| leaf.is_leaf && leaf.class.dscps.is_empty() && default != Some(leaf.class.id.as_str());
+    let matched = leaves.iter().filter(is_matched);
     matched.map(|leaf| class_name(&leaf.class.id)).collect()
 }
 
@@ -214,21 +303,22 @@ fn algorithm(link: &Shaped) -> Vec<(&'static str, String)> {
 }
 
 /// A link as tables of a scenario.
-fn tables(link: &Shaped) -> String {
+fn tables(link: &Shaped) -> Result<String, Failure> {
     let mut text = String::from("[dumbbell]\n");
     for (key, value) in link_keys(link) {
         let _ = writeln!(text, "{key} = {value}");
     }
+    text.push_str(&wire(link)?.0);
     text.push_str("\n[[aqm]]\n");
     for (key, value) in algorithm(link) {
         let _ = writeln!(text, "{key} = {value}");
     }
-    text
+    Ok(text)
 }
 
 /// Refuses what no scenario can have, with the words of a scenario's check.
 fn check(link: &Shaped) -> Result<(), Failure> {
-    let tables = tables(link);
+    let tables = tables(link)?;
     let has = |key: &str| tables.lines().any(|line| line.starts_with(&format!("{key} = ")));
     let mut needed = String::new();
     for (key, value) in [("rate", "100 Gbit/s"), ("delay", "1 ms"), ("buffer", "1000 packets")] {
@@ -248,7 +338,11 @@ fn check(link: &Shaped) -> Result<(), Failure> {
 /// What a link's comment says of it.
 fn heading(link: &Shaped) -> String {
     let device = link.device.as_deref().unwrap_or("no device");
-    let kind = if link.kind.is_empty() { "its queue" } else { &link.kind };
+    let kind = match (link.kind.as_str(), &link.netem) {
+        ("", Some(_)) => "netem",
+        ("", None) => "its queue",
+        (kind, _) => kind,
+    };
     format!("# {}: {} (line {})\n", one_line(device), one_line(kind), link.line)
 }
 
@@ -279,8 +373,9 @@ fn counted(counters: &Counters) -> String {
 }
 
 /// Links as tables of scenarios.
-fn scenario(links: &[Shaped]) -> String {
+fn scenario(links: &[Shaped]) -> Result<String, Failure> {
     let mut text = String::new();
+    let mut lacking: Vec<&str> = Vec::new();
     for (i, link) in links.iter().enumerate() {
         if i > 0 {
             text.push_str("\n# The next is a scenario of its own.\n");
@@ -289,19 +384,24 @@ fn scenario(links: &[Shaped]) -> String {
         if let Some(counters) = &link.counters {
             text.push_str(&counted(counters));
         }
-        text.push_str(&tables(link));
+        let tables = tables(link)?;
+        let is_lacking = |key: &&&str| !tables.lines().any(|line| line.starts_with(&format!("{key} = ")));
+        lacking.extend(["rate", "delay", "buffer"].iter().filter(is_lacking));
+        text.push_str(&tables);
     }
-    if links.iter().all(|link| rate(link).is_none()) {
-        terminal::note("give the link a rate and a delay, of which the lines say nothing");
-    } else if links.iter().all(|link| !matches!(link.shape, Shape::Rate(_))) {
+    let lacking = quell_lab::distinct(lacking);
+    if links.iter().any(|link| rate(link).is_some() && !matches!(link.shape, Shape::Rate(_))) {
         terminal::note("give the link a delay, and a rate above the one that is shaped to");
+    } else if let [keys @ .., last] = &lacking[..] {
+        let begin = if keys.is_empty() { String::new() } else { format!("a {} and ", keys.join(", a ")) };
+        terminal::note(&format!("give the link {begin}a {last}, of which the lines say nothing"));
     }
     if links.iter().any(|link| !groups(link).is_empty()) {
         terminal::note(
             "filters are not read: each class takes the group of its name; name your groups so, or match dscp",
         );
     }
-    text
+    Ok(text)
 }
 
 /// The rate of a link, CAKE's own too.
@@ -309,10 +409,19 @@ fn rate(link: &Shaped) -> Option<BitRate> {
     match (&link.shape, link.queue.as_ref().map(|queue| &queue.aqm)) {
         (Shape::Rate(rate), _) => Some(*rate),
         (Shape::Bucket(bucket), _) => Some(bucket.rate),
+        (Shape::Classes(leaves), _) => {
+            let roots = leaves.iter().filter(|leaf| {
+                !leaves.iter().any(|other| Some(&other.class.id) == leaf.class.parent.as_ref())
+            });
+            roots.map(|leaf| leaf.class.ceil.unwrap_or(leaf.class.rate)).max()
+        }
         (_, Some(AqmConfig::Cake(cake))) => cake.bandwidth,
         _ => None,
     }
 }
+
+/// Parameters that are of one direction: whose hosts share, and which packets may be few.
+const OF_A_DIRECTION: [&str; 3] = ["isolation", "ack_filter", "ingress"];
 
 /// Links as the configuration of a gateway: what leaves, and what an ifb device gets.
 fn gateway(links: &[Shaped]) -> Result<String, Failure> {
@@ -335,11 +444,42 @@ fn gateway(links: &[Shaped]) -> Result<String, Failure> {
     }
     text.push_str("\n[aqm]\n");
     // The gateway shapes, so CAKE need not.
-    for (key, value) in algorithm(of).into_iter().filter(|(key, _)| *key != "bandwidth") {
+    let keys = algorithm(of).into_iter().filter(|(key, _)| *key != "bandwidth");
+    let other = up.and(down).map(algorithm).unwrap_or_default();
+    for (key, value) in keys {
+        // It has one algorithm for both directions, and what is of one only is for neither.
+        let is_of_both = other.contains(&(key, value.clone()));
+        if OF_A_DIRECTION.contains(&key) && !is_of_both {
+            terminal::note(&format!(
+                "{key} = {value}: is of one direction alone, and a gateway has one algorithm for both: left out"
+            ));
+            continue;
+        }
         let _ = writeln!(text, "{key} = {value}");
     }
-    if up.and_then(rate).is_none() && down.and_then(rate).is_none() {
-        terminal::note("give up and down a rate, of which the lines say nothing");
+    match (up.and_then(rate), down.and_then(rate)) {
+        (None, None) => terminal::note("give up and down a rate, of which the lines say nothing"),
+        (Some(_), None) => terminal::note(
+            "only up is in the text: give down the rate to shape what comes in to, below the link's, such as down = \
+             \"90 Mbit/s\"",
+        ),
+        (None, Some(_)) => terminal::note(
+            "only down is in the text: give up the rate to shape what leaves to, below the link's, such as up = \
+             \"18 Mbit/s\"",
+        ),
+        (Some(_), Some(_)) => {}
+    }
+    if links.iter().any(|link| link.netem.is_some()) {
+        terminal::note("netem: a gateway adds no delay and no loss: left out");
+    }
+    let layered = [up, down].into_iter().flatten().any(|link| match &link.shape {
+        Shape::Bucket(bucket) => bucket.added != quell_tc::Added::default(),
+        _ => link.above.is_some(),
+    });
+    if layered {
+        terminal::note(
+            "overhead: a gateway's shaper counts IP packets; lower up and down by what the link adds, or take cake",
+        );
     }
     if let (Some(up), Some(down)) = (up, down)
         && up.queue.as_ref().map(|queue| queue.aqm.name())
@@ -395,6 +535,13 @@ fn output(links: &[Shaped], dump: &Dump) -> Value {
             "peak_rate": b.peak_rate,
             "mtu": b.mtu,
             "limit": b.limit,
+            "overhead": b.added.overhead,
+            "mpu": b.added.mpu,
+            "framing": match b.added.framing {
+                Framing::None => None,
+                Framing::Atm => Some("atm"),
+                Framing::Ptm => Some("ptm"),
+            },
         })
     };
     let class = |leaf: &Leaf| {
@@ -409,6 +556,7 @@ fn output(links: &[Shaped], dump: &Dump) -> Value {
             "quantum": c.quantum,
             "priority": c.priority,
             "default": leaf.is_default,
+            "dscp": c.dscps,
             "aqm": leaf.queue.as_ref().map(|queue| &queue.aqm),
             "buffer": leaf.queue.as_ref().map(|queue| queue.buffer),
             "counters": c.counters.as_ref().map(counters),
@@ -421,8 +569,11 @@ fn output(links: &[Shaped], dump: &Dump) -> Value {
         };
         let shaper = match &link.shape {
             Shape::Bucket(b) => Some(bucket(b)),
-            _ => None,
+            _ => link.above.as_ref().map(bucket),
         };
+        let (wire, more) = wire(link).unwrap_or_default();
+        let wire = toml::from_str::<toml::Table>(&wire).ok().filter(|keys| !keys.is_empty());
+        let all: Vec<String> = notes(link).map(str::to_string).chain(more).collect();
         json!({
             "device": link.device,
             "line": link.line,
@@ -434,7 +585,8 @@ fn output(links: &[Shaped], dump: &Dump) -> Value {
             "ecn": link.queue.as_ref().map(|queue| queue.ecn),
             "aqm": link.queue.as_ref().map(|queue| &queue.aqm),
             "counters": link.counters.as_ref().map(counters),
-            "notes": notes(link).collect::<Vec<_>>(),
+            "netem": wire,
+            "notes": all,
         })
     };
     let problems: Vec<Value> = dump

@@ -6,7 +6,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_scenario::format::TrafficClass;
 use quell_scenario::values::Shaper;
 use quell_scenario::{Plugins, Point, QueueAt};
-use quell_tc::{Branch, Bucket, Kernel, Link, Place, Written, write_bucket, write_tree};
+use quell_tc::{Added, Branch, Bucket, Kernel, Link, Place, Written, write_bucket, write_tree};
 use quell_units::text::one_line;
 use quell_units::{Bytes, LinkLayer, QueueSize, Time};
 use serde_json::{Value, json};
@@ -161,6 +161,7 @@ fn bucket(shaper: &Shaper, mean_packet: Bytes) -> Bucket {
         peak_rate: shaper.peak_rate,
         mtu: shaper.mtu,
         limit: shaper.limit.map(bytes),
+        added: Added::by(&shaper.link_layer()),
     }
 }
 
