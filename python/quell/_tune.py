@@ -93,6 +93,9 @@ class Objective:
             value = trial.suggest_int(name, int(low), int(high), log=axis["log"])
         else:
             value = trial.suggest_float(name, low, high, log=axis["log"])
+            if parts := axis["whole_per_unit"]:
+                # Of kB and the like, the nearest whole byte.
+                value = min(max(round(value * parts) / parts, low), high)
         return _text(value, axis["unit"])
 
     def _with(self, settings: Mapping[str, float | str]) -> dict[str, Any]:
@@ -102,7 +105,7 @@ class Objective:
         return check(self._scenario, aqms=self._options["aqms"], overrides=self._with(settings))
 
     def _is_whole(self, axis: Mapping[str, Any]) -> bool:
-        """Say whether the field takes whole numbers only; names that are wrong raise here."""
+        """Say whether the field takes whole numbers only, or packets or bytes; names that are wrong raise here."""
 
         def error(value: float) -> ScenarioError | None:
             try:
@@ -115,6 +118,8 @@ class Objective:
         of_low, of_high = error(low), error(high)
         if of_low and of_high and of_low.nearest is not None:
             raise of_low
+        if axis["whole_per_unit"] == 1:
+            return True
         may_be = not axis["values"] and low % 1 == 0 and high % 1 == 0
         return may_be and error(low + 0.5) is not None and not (of_low and of_high)
 

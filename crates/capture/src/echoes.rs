@@ -36,6 +36,9 @@ struct Sent {
 /// never seen or overestimated; the excess of the round trip bounds it then.
 const TICK: i128 = 1_000_000;
 
+/// A sender answers soon if that takes at most this part of the round trip.
+const SOON: u64 = 20;
+
 impl Stamps {
     /// Takes in a segment: the time of the whole round trip that it completes, and how long its data waited on the way
     /// here, which is at most the excess over the shortest round trip. What waits elsewhere is in the round trip alone.
@@ -72,10 +75,12 @@ impl Stamps {
         own.least_way = Some(least_way);
         let waited = u64::try_from(way - least_way).unwrap_or(u64::MAX);
         let (_, acknowledged_at, begun) = answered?;
-        if before.is_none_or(|before| before < acknowledged_at) {
+        let trip = now.checked_sub(begun?)?;
+        // Or they follow so soon that it does not matter, as in a capture at the sender.
+        let soon = now.saturating_sub(acknowledged_at) <= trip / SOON;
+        if !soon && before.is_none_or(|before| before < acknowledged_at) {
             return None;
         }
-        let trip = now.checked_sub(begun?)?;
         let least = own.least.map_or(trip, |least| least.min(trip));
         own.least = Some(least);
         Some((trip, waited.min(trip - least)))

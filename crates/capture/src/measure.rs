@@ -60,6 +60,8 @@ pub fn measure(
 
 /// More flows than memory would hold.
 const MOST_FLOWS: u64 = u32::MAX as u64;
+/// Round trips from which their quantiles may be read.
+const FEWEST_TRIPS: u64 = 20;
 /// No handshake takes longer than an hour.
 const LONGEST_TRIP: u64 = 3600 * 1_000_000_000;
 
@@ -187,11 +189,15 @@ impl Lane {
         // The best evidence first; acknowledgments tell the whole way only next to the senders.
         let next_to_senders = senders_share.is_none_or(|share| share < Capacity::SENDERS);
         let methods = [TripMethod::Timestamps, TripMethod::SpinBit, TripMethod::Acknowledgments];
-        let mut trips = methods.into_iter().zip(&self.loads).filter_map(|(method, load)| {
+        let trips = methods.into_iter().zip(&self.loads).filter_map(|(method, load)| {
             let is_whole = method != TripMethod::Acknowledgments || next_to_senders;
             load.loaded().filter(|_| is_whole).map(|trips| (method, trips))
         });
-        let (round_trip_method, loaded_round_trips) = trips.next().unzip();
+        let trips: Vec<_> = trips.collect();
+        // A few round trips of a better kind say less than many of another; of equals, the first is the better one.
+        let many = trips.iter().find(|(_, trips)| trips.samples >= FEWEST_TRIPS);
+        let best = many.or_else(|| trips.iter().rev().max_by_key(|(_, trips)| trips.samples));
+        let (round_trip_method, loaded_round_trips) = best.copied().unzip();
         let waiting = self.loads[0].told();
         let capacity = Capacity::of(busiest, pairs, finer, self.clock.told(), waiting, senders_share);
         let all = self.carried;
@@ -343,8 +349,9 @@ impl<'a> Meter<'a> {
         own.see(clock, length, tick, &carried, has_data);
         own.marks[usize::from(packet.ecn & 3)] += 1;
         if packet.tcp.is_some_and(|tcp| tcp.payload > 0) {
-            own.segments += 1;
-            own.repeated += u64::from(seen.repeats);
+            // A lost packet that comes again fills a gap alone, others come by the dozen in one frame of a host.
+            own.segments += carried.packets;
+            own.repeated += if seen.repeats { carried.packets } else { 0 };
         } else {
             own.clock.beside(bytes);
         }

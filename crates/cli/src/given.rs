@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use quell_capture::{CaptureError, Options, Report};
+use quell_capture::{CaptureError, Layer, Options, Report};
 use quell_recommend::{Course, Span};
 use quell_router::Technology;
 use quell_scenario::Plugins;
 use quell_units::text::cut;
-use quell_units::{BitRate, Bytes, Duration, Layer, Time};
+use quell_units::{BitRate, Duration, Time};
 
 use crate::captured::{Watched, open};
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub fn link(
     (capture, trace): (Option<&Path>, Option<&Path>),
     quiet: bool,
 ) -> Result<Given, Failure> {
-    let report = capture.map(|file| measured(file, quiet)).transpose()?;
+    let report = capture.map(|file| measured(file, technology, quiet)).transpose()?;
     let usual = Span { least: Duration::from_millis(10), most: Duration::from_millis(80) };
     let trace = trace.map(traced).transpose()?;
     let of = |name: &str, direction: usize, said: Option<Span<BitRate>>| {
@@ -51,10 +51,6 @@ pub fn link(
             return said.ok_or_else(|| bad_input!("--{name}: the rate is needed, such as 18Mbit/s"));
         };
         let seen = report.directions[direction].capacity.capacity_bps;
-        // A capture has frames without their check sums.
-        let frame = Bytes::new(1514);
-        let wire = technology.link(BitRate::from_bps(1)).seen_from(Layer::Ethernet).on_wire(frame);
-        let seen = seen.map(|bps| bps * wire.get() as f64 / frame.get() as f64);
         match (said, seen) {
             (Some(said), Some(seen)) => {
                 let (low, high) = (said.least.bps() as f64 / NEAR, said.most.bps() as f64 * NEAR);
@@ -102,13 +98,14 @@ fn rounded(bps: f64) -> BitRate {
     BitRate::from_bps((bps / 10_000.0).round() as u64 * 10_000)
 }
 
-/// What a capture says.
-fn measured(file: &Path, quiet: bool) -> Result<Report, Failure> {
+/// What a capture says, with rates as the link counts them.
+fn measured(file: &Path, technology: &Technology, quiet: bool) -> Result<Report, Failure> {
     let said = quell_files::name(file);
     let (input, size) = open(file)?;
     let (stop, meter) = (interrupt::listen(), Meter::new(quiet));
     let watched = Watched::new(input, size, &meter, stop);
-    let report = quell_capture::measure(watched, &Options::default(), |_| ());
+    let layer = Layer::Link(technology.name, technology.link(BitRate::from_bps(0)));
+    let report = quell_capture::measure(watched, &Options { layer, ..Options::default() }, |_| ());
     meter.finish();
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("the capture was not read completely".into()));

@@ -71,7 +71,7 @@ pub struct Case {
 pub enum Loss {
     /// It does.
     Loses,
-    /// It does not even there.
+    /// It does not even there: this is the closest case.
     DoesNot,
     /// The interval of the loss holds 0.
     Undecided,
@@ -200,7 +200,7 @@ impl Adversary {
         let key = |at: &[f64]| at.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         let loss = |known: &Known, at: &[f64]| known.get(&key(at)).and_then(|k| k.clone().ok().flatten());
         // The other search may have met what is worst for this one.
-        let mut first: Vec<Vec<f64>> = bench.own_place().into_iter().collect();
+        let mut first = bench.known_places();
         let met = known.iter().filter_map(|(at, k)| Some((at, sign * k.as_ref().ok().copied()??)));
         let met = met.max_by(|x, y| x.1.total_cmp(&y.1).then(x.0.cmp(y.0)));
         first.extend(met.map(|(at, _)| at.iter().map(|x| f64::from_bits(*x)).collect()));

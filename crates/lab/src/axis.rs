@@ -1,6 +1,7 @@
 //! Axes over which something varies.
 
 use quell_units::text::cut;
+use quell_units::{BitRate, Duration, QueueSize};
 
 /// An axis, as written: a name and two values of one unit, `rtt=20ms..500ms` or `k_p=1e-4..1e-2:log`; or a name and the
 /// range of a sweep, `rtt=20..500 ms:log:9`.
@@ -29,10 +30,27 @@ impl Axis {
         }
     }
 
-    /// The value that a text gives in this axis's unit; `None`: it has another one, or lies outside.
+    /// The value that a text gives, in this axis's unit; `None`: it has no such unit, or lies outside.
     pub(crate) fn read(&self, text: &str) -> Option<f64> {
         let (x, unit) = value(text)?;
-        (unit == self.unit && self.from <= x && x <= self.to).then_some(x)
+        let x = match unit == self.unit {
+            true => x,
+            false => {
+                let ((kind, theirs), (own_kind, ours)) = (measure(&unit)?, measure(&self.unit)?);
+                // What two units differ by is no digit of a value that someone wrote.
+                (kind == own_kind).then(|| format!("{:.12e}", x * theirs / ours).parse().ok())??
+            }
+        };
+        (self.from <= x && x <= self.to).then_some(x)
+    }
+
+    /// How many packets or bytes the unit is, if the axis has whole ones only: if it counts these, and no end has a part
+    /// of one. `None` for all other axes, and for those whose values are a list.
+    pub fn whole_per_unit(&self) -> Option<f64> {
+        let (kind, per_unit) = measure(&self.unit).filter(|_| self.values.is_empty())?;
+        let is_whole = |x: f64| (x * per_unit).fract() == 0.0;
+        (matches!(kind, Kind::Packets | Kind::Bytes) && is_whole(self.from) && is_whole(self.to))
+            .then_some(per_unit)
     }
 }
 
@@ -88,6 +106,30 @@ impl std::str::FromStr for Axis {
     }
 }
 
+/// What a unit measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Time,
+    Rate,
+    Packets,
+    Bytes,
+}
+
+/// What a unit measures, and how many nanoseconds, bit/s, packets or bytes it is.
+fn measure(unit: &str) -> Option<(Kind, f64)> {
+    let one = format!("1 {unit}");
+    if let Ok(time) = one.parse::<Duration>() {
+        return Some((Kind::Time, time.nanos() as f64));
+    }
+    if let Ok(rate) = one.parse::<BitRate>() {
+        return Some((Kind::Rate, rate.bps() as f64));
+    }
+    Some(match one.parse().ok()? {
+        QueueSize::Packets(packets) => (Kind::Packets, packets),
+        QueueSize::Bytes(bytes) => (Kind::Bytes, bytes),
+    })
+}
+
 /// A number and what follows it.
 fn value(text: &str) -> Option<(f64, String)> {
     let text = text.trim();
@@ -101,6 +143,32 @@ fn value(text: &str) -> Option<(f64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_read_in_the_unit_of_the_axis() {
+        let read = |axis: &str, text: &str| axis.parse::<Axis>().unwrap().read(text);
+        assert_eq!(read("rtt=1..100 ms", "0.06 s"), Some(60.0));
+        assert_eq!(read("target=500..9000 us", "5 ms"), Some(5000.0));
+        assert_eq!(read("rate=1..20 Mbit/s", "300 kbit/s"), None);
+        assert_eq!(read("rate=0.1..20 Mbit/s", "300 kbit/s"), Some(0.3));
+        assert_eq!(read("buffer=1..300 kB", "1500 B"), Some(1.5));
+        assert_eq!(read("buffer=1..300 kB", "20 packets"), None);
+        assert_eq!(read("p=0..1", "0.1"), Some(0.1));
+        assert_eq!(read("p=0..1", "10 ms"), None);
+    }
+
+    #[test]
+    fn packets_and_bytes_are_whole_unless_an_end_is_not() {
+        let whole = |axis: &str| axis.parse::<Axis>().unwrap().whole_per_unit();
+        assert_eq!(whole("th=5..40 packets"), Some(1.0));
+        assert_eq!(whole("th=1500..40000 B"), Some(1.0));
+        assert_eq!(whole("th=1.5..40 kB"), Some(1000.0));
+        for other in
+            ["th=0.5..40 packets", "th=5..40 packets:step:1", "rtt=5..40 ms", "p=0..1", "r=1..2 Mbit/s"]
+        {
+            assert_eq!(whole(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn an_axis_has_a_name_a_range_and_one_unit() {

@@ -47,8 +47,9 @@ pub(crate) struct Tried {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Way {
     pub axis: Axis,
-    /// Only whole numbers are tried.
-    pub whole: bool,
+    /// The parts of the axis's unit of which only whole ones are tried: 1 for whole numbers, 1000 for whole bytes of an
+    /// axis in kB. `None`: all numbers are.
+    pub per_unit: Option<f64>,
 }
 
 impl Way {
@@ -71,12 +72,15 @@ impl Way {
             let off = |value: &f64| (self.share(*value) - share).abs();
             return self.axis.values.iter().copied().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(x);
         }
-        if self.whole {
-            return x.round().clamp(from, to);
-        }
         // The digits that x needs so that its last one is about a thousandth of the way.
         let digits = ((x.abs() / length).max(1e-3) * 1e3).log10().ceil().clamp(0.0, 16.0) as usize;
-        format!("{x:.digits$e}").parse::<f64>().map_or(x, |rounded| rounded.clamp(from, to))
+        let short = format!("{x:.digits$e}").parse::<f64>().unwrap_or(x);
+        self.per_unit.map_or(short, |parts| (short * parts).round() / parts).clamp(from, to)
+    }
+
+    /// The value in the middle of the way.
+    pub fn middle(&self) -> f64 {
+        self.value(0.5)
     }
 
     /// The share of the way at which a value is.
@@ -278,7 +282,7 @@ mod tests {
     use super::*;
 
     fn ways(axes: &[&str]) -> Vec<Way> {
-        axes.iter().map(|axis| Way { axis: axis.parse().unwrap(), whole: false }).collect()
+        axes.iter().map(|axis| Way { axis: axis.parse().unwrap(), per_unit: None }).collect()
     }
 
     fn explore(
@@ -324,10 +328,45 @@ mod tests {
     #[test]
     fn few_values_are_all_tried_once_and_then_it_ends() {
         let mut ways = ways(&["n=1..7", "m=10..40:log:3"]);
-        ways[0].whole = true;
+        ways[0].per_unit = Some(1.0);
         let tried = explore(&ways, 500, 3, |at| Some(vec![at[0] * at[1]]));
         assert_eq!(tried.len(), 21);
         assert_eq!(tried[front(&tried)[0]].at, [1.0, 10.0]);
+    }
+
+    #[test]
+    fn parts_of_a_unit_are_whole() {
+        let bytes = Way { axis: "buffer=3..150 kB:log".parse().unwrap(), per_unit: Some(1000.0) };
+        let packets = Way { axis: "buffer=1..1000 packets:log".parse().unwrap(), per_unit: Some(1.0) };
+        for i in 0..=500 {
+            let (bytes, packets) = (bytes.value(f64::from(i) / 500.0), packets.value(f64::from(i) / 500.0));
+            // As short as it can be written: no more than three digits behind the point.
+            let digits = bytes.to_string().split('.').nth(1).map_or(0, str::len);
+            assert!((3.0..=150.0).contains(&bytes) && digits <= 3, "{bytes} kB");
+            assert!(packets.fract() == 0.0 && (1.0..=1000.0).contains(&packets), "{packets} packets");
+        }
+    }
+
+    #[test]
+    fn a_search_lands_on_the_right_side_of_a_step() {
+        // Below the step, or above it, nothing is worth anything; beyond it, the nearer the better. So the best is the
+        // step itself, and a hair on its other side is the worst.
+        let way = &ways(&["x=0..100"])[0];
+        let packets = Way { per_unit: Some(1.0), ..way.clone() };
+        for seed in 0..20 {
+            let step = 3.7 + 4.9 * seed as f64;
+            let rising = |at: &[f64]| Some(vec![if at[0] >= step { at[0] } else { 1e3 }]);
+            let falling = |at: &[f64]| Some(vec![if at[0] < step { -at[0] } else { 1e3 }]);
+            let best = |way: &Way, goal: &dyn Fn(&[f64]) -> Option<Vec<f64>>| {
+                let tried = explore(std::slice::from_ref(way), 50, seed, goal);
+                tried[front(&tried)[0]].at[0]
+            };
+            let (above, below) = (best(way, &rising), best(way, &falling));
+            assert!((0.0..0.5).contains(&(above - step)), "{above} for {step}");
+            assert!(0.0 < step - below && step - below < 0.5, "{below} for {step}");
+            assert_eq!(best(&packets, &rising), step.ceil(), "{step}");
+            assert_eq!(best(&packets, &falling), step.ceil() - 1.0, "{step}");
+        }
     }
 
     #[test]

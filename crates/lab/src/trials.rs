@@ -141,9 +141,25 @@ impl<'a, 'o> Bench<'a, 'o> {
         own.ok().and_then(|own| own.value(field)).unwrap_or_default()
     }
 
-    /// The scenario's own place on the axes, if each has it.
-    pub fn own_place(&self) -> Option<Vec<f64>> {
-        self.ways.iter().map(|way| way.axis.read(&self.own_value(&way.axis.name))).collect()
+    /// The places that are known before any search: the scenario's own, if it is within the ranges, and from there both
+    /// ends of each axis. With them among the trials, what is found is never worse than what one had.
+    pub fn known_places(&self) -> Vec<Vec<f64>> {
+        let read = |way: &Way| way.axis.read(&self.own_value(&way.axis.name));
+        let own: Vec<Option<f64>> = self.ways.iter().map(read).collect();
+        let from: Vec<f64> =
+            self.ways.iter().zip(&own).map(|(way, own)| own.unwrap_or(way.middle())).collect();
+        let mut all = Vec::new();
+        if own.iter().all(Option::is_some) {
+            all.push(from.clone());
+        }
+        for (i, way) in self.ways.iter().enumerate() {
+            for end in [way.axis.from, way.axis.to] {
+                let mut at = from.clone();
+                at[i] = end;
+                all.push(at);
+            }
+        }
+        all
     }
 
     /// The values of the axes at a place, with their units.
@@ -174,7 +190,8 @@ impl<'a, 'o> Bench<'a, 'o> {
         Ok(study.points.swap_remove(0))
     }
 
-    /// An axis, and whether its field takes whole numbers only.
+    /// An axis, and whether only whole numbers of something are tried: because its field takes no others, or because it
+    /// counts packets or bytes.
     fn way(&self, axis: &Axis) -> Result<Way, SearchError> {
         let at = |x: f64| self.with(&[Setting { field: axis.name.clone(), value: axis.text(x) }]);
         let (from, to) = (at(axis.from), at(axis.to));
@@ -188,7 +205,7 @@ impl<'a, 'o> Bench<'a, 'o> {
         // Only the scenario knows.
         let whole = is_whole
             && at(axis.from + 0.5).is_err_and(|e| from.is_ok() || to.is_ok() || e.rule.contains("whole"));
-        Ok(Way { axis: axis.clone(), whole })
+        Ok(Way { axis: axis.clone(), per_unit: whole.then_some(1.0).or(axis.whole_per_unit()) })
     }
 
     /// Runs points with these seeds; stopped, the results are partial.

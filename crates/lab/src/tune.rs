@@ -229,7 +229,7 @@ impl Tune {
         let mut trials: Vec<Trial> = Vec::new();
         let (mut last, mut units) = (None, vec![String::new(); self.goals.len()]);
         let ways = bench.ways.clone();
-        let first: Vec<Vec<f64>> = bench.own_place().into_iter().collect();
+        let first = bench.known_places();
         let exploration = Exploration::new(&ways, self.trials, self.seed);
         let tried = exploration.run(&first, |batch| -> Result<_, SearchError> {
             let begin = trials.len();

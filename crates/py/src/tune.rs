@@ -132,7 +132,8 @@ pub fn tune<'py>(
 /// Search for the traffic under which algorithm ``a`` loses most against ``b``, and the other way around.
 ///
 /// The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0
-/// if the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
+/// if the algorithm loses. Both cases are confirmed on fresh seeds. A case whose ``"verdict"`` is ``"does-not"`` is the
+/// closest one: within the bounds, the algorithm never lost. Start times that the scenario fixes are drawn by
 /// the seed.
 ///
 /// Parameters
@@ -252,16 +253,17 @@ pub fn adversary<'py>(
 /// Returns
 /// -------
 /// list of dict of str to value
-///     Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the
-///     ``values`` of a sweep's range.
+///     Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, how many whole packets or bytes
+///     that is (``whole_per_unit``; None if it is neither), whether it is ``log``, and the ``values`` of a sweep's range.
 #[pyfunction]
 pub fn ranges<'py>(py: Python<'py>, vary: &Bound<'py, PyDict>) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let one = |axis: Axis| {
         let dict = PyDict::new(py);
-        dict.set_item("name", axis.name)?;
+        dict.set_item("name", &axis.name)?;
         dict.set_item("low", axis.from)?;
         dict.set_item("high", axis.to)?;
-        dict.set_item("unit", axis.unit)?;
+        dict.set_item("unit", &axis.unit)?;
+        dict.set_item("whole_per_unit", axis.whole_per_unit())?;
         dict.set_item("log", axis.logarithmic)?;
         dict.set_item("values", axis.values)?;
         Ok(dict)

@@ -24,7 +24,8 @@ Examples:
 The loss of A is its disadvantage in the metric over the larger of both values, per seed. So it is a share of at most \
 100%, and swapping A and B changes its sign. The search looks for the largest loss within the bounds, with the same \
 seeds in each trial, and then for the largest loss of B. Both cases are confirmed on fresh seeds. --save keeps them as \
-scenarios: FILE and, for B, FILE with -swapped in its name. docs/how-to/tune.md explains the output.")]
+scenarios: FILE and, for B, FILE with -swapped in its name. If an algorithm never lost within the bounds, the output \
+has the closest case, and its file is not written. docs/how-to/tune.md explains the output.")]
 pub struct Args {
     /// The scenario file: a single point, not a sweep.
     #[arg(value_name = "SCENARIO")]
@@ -85,6 +86,13 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     say_drawn(&found.drawn_starts);
     for (case, file) in found.cases.iter().zip(files.iter().flatten()).filter(|_| !found.interrupted) {
+        if case.verdict == Some(Loss::DoesNot) {
+            let (name, a, b) = (quell_files::name(file), &case.loser, &case.winner);
+            terminal::note(&format!(
+                "{name} is not written: no case was found in which {a} loses against {b}"
+            ));
+            continue;
+        }
         folder::write_whole(&case.scenario, file)?;
         let name = quell_files::name(file);
         terminal::say(&format!("saved {name}: quell run {name} --metric \"{}\"", found.goal.metric));
@@ -130,7 +138,8 @@ fn text(found: &Adversaries, title: &str) -> String {
     let mut text = heading(title, found.trials, &found.seeds, counts);
     for case in &found.cases {
         text.push_str(&format!(
-            "\nworst case of {} against {} at {}, on the fresh {}:\n",
+            "\n{} case of {} against {} at {}, on the fresh {}:\n",
+            if case.verdict == Some(Loss::DoesNot) { "closest" } else { "worst" },
             case.loser,
             case.winner,
             found.link,
@@ -164,11 +173,14 @@ fn conclusion(found: &Adversaries, case: &Case) -> String {
     let figures = format!("a relative loss of {}, a difference of {difference}", percent(loss));
     match case.verdict {
         Some(Loss::Loses) => format!("{a} loses against {b} in {metric}: {figures}"),
-        Some(Loss::DoesNot) => {
+        Some(Loss::DoesNot) if case.searched_loss <= 0.0 => {
             format!(
-                "nothing within the bounds was found that makes {a} lose against {b} in {metric}: {figures}"
+                "{a} never lost against {b} in {metric} within the bounds. This is the closest case: {figures}"
             )
         }
+        Some(Loss::DoesNot) => format!(
+            "{a} lost against {b} in {metric} only on the seeds of the trials. On the fresh seeds, this case has {figures}"
+        ),
         Some(Loss::Undecided) | None => format!(
             "it is not decided whether {a} loses against {b} in {metric}: the interval holds 0 ({figures})"
         ),

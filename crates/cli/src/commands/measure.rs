@@ -8,7 +8,8 @@ use quell_capture::{
     self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Layer, Options, Report,
     RoundTrips, Subnet, Summary, Traffic, TripMethod,
 };
-use quell_units::BitRate;
+use quell_router::technology::{self, Technology};
+use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
@@ -134,7 +135,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     })?;
     let beside = Beside { iperf3, irtt };
     let contradictions = beside.contradictions(&report);
-    let next = next(&args.trace, &report);
+    let next = next(args, &report);
     if args.format.format == Format::Json {
         return crate::json::print(&Output {
             trace: name,
@@ -158,7 +159,7 @@ fn text(
     report: &Report,
     options: &Options,
     beside: &Beside,
-    next: Option<(String, Option<String>)>,
+    next: Option<(String, Vec<String>)>,
     intervals: &[Interval],
 ) -> String {
     let format = match report.format {
@@ -202,11 +203,11 @@ fn text(
         ];
         let needed: Vec<&str> =
             needed.iter().filter(|(missing, _)| *missing).map(|(_, what)| *what).collect();
-        (format!("quell recommend needs {}", needed.join(";\n      ")), None)
+        (format!("quell recommend needs {}", needed.join(";\n      ")), Vec::new())
     });
     text += &command;
     text += "\n";
-    if let Some(assumed) = assumed {
+    for assumed in assumed {
         text += &format!("      {assumed}\n");
     }
     if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied) {
@@ -269,12 +270,17 @@ fn directions(report: &Report) -> String {
     table::figures(&names, &columns)
 }
 
+/// Tells whether a direction carried data, and not just acknowledgments with the little that controls a transfer.
+fn carries_data(way: &Summary) -> bool {
+    way.data_packets * 10 >= way.path_packets.max(1)
+}
+
 /// The capacity of a direction, at the layer and at those beside it.
 fn capacity(way: &Summary, layer: Layer) -> Vec<String> {
     let name = format!("C {}", word(way.direction));
-    if way.data_packets == 0 {
-        let how = "Only acknowledgments went this way, and they do not fill a link. To measure it, capture a transfer in \
-                   this direction.";
+    if !carries_data(way) {
+        let how = "Nearly all that went this way were acknowledgments, and they do not fill a link. To measure it, capture a \
+                   transfer in this direction.";
         return vec![name, "–".into(), how.into()];
     }
     let (value, mut how) = capacity_of(&way.capacity);
@@ -322,7 +328,7 @@ fn capacity_of(c: &Capacity) -> (String, String) {
             format!("at least {busiest}"),
             format!(
                 "The capacity cannot be determined: {}. This is the busiest 100 ms (at {at}). Assumes a capture at or \
-                 after the bottleneck.",
+                 after the bottleneck, and no policer: that lets bursts pass faster than its rate.",
                 match c.pairs {
                     Some(p) if p.told => format!("packet pairs show {pairs}, which is less than was carried"),
                     Some(p) if p.pairs < 10 => format!("there are only {of} packet pairs"),
@@ -407,7 +413,7 @@ fn flows(way: &Summary, report: &Report, options: &Options) -> Vec<String> {
 
 /// Round trips under load.
 fn loaded(way: &Summary, report: &Report) -> Option<Vec<String>> {
-    if way.data_packets == 0 {
+    if !carries_data(way) {
         return None;
     }
     let name = format!("R {}, loaded", word(way.direction));
@@ -520,13 +526,9 @@ fn shortest(report: &Report) -> Option<f64> {
 }
 
 /// The command that answers for what was measured, and what it assumes beside; none unless R and a rate are known.
-fn next(trace: &Path, report: &Report) -> Option<(String, Option<String>)> {
+fn next(args: &Args, report: &Report) -> Option<(String, Vec<String>)> {
     // Without blanks nothing needs quotes.
     let plain = |text: String| text.replace(' ', "");
-    let rate = |bps: f64| {
-        let rate = significant(bps).parse::<f64>().ok()? as u64;
-        (rate > 0).then(|| plain(BitRate::from_bps(rate).to_string()))
-    };
     let rtt = |seconds: f64| {
         let nanos = significant(seconds * 1e9).parse::<f64>().ok()? as u64;
         (nanos > 0).then(|| plain(quell_units::Duration::from_nanos(nanos).to_string()))
@@ -535,26 +537,64 @@ fn next(trace: &Path, report: &Report) -> Option<(String, Option<String>)> {
     let usual = report
         .round_trips
         .map_or(least, |trips| shortest_of_varied(&trips).unwrap_or_else(|| trips.median_s()).max(least));
+    let mut assumed = Vec::new();
+    let technology = technology_at(args.layer);
+    if !matches!(args.layer, Layer::Link(..)) {
+        assumed.push(format!(
+            "What kind of link it is, no capture shows: put it in the place of {}. Rates are as that one counts them.",
+            technology.name
+        ));
+    }
     // Where one is unknown the other one stands for it, or what was carried if that is more.
     let [up, down] = &report.directions;
-    let (up, down, assumed) = match (up.capacity.capacity_bps, down.capacity.capacity_bps) {
-        (Some(up), Some(down)) => (up, down, None),
-        (None, Some(known)) => (known.max(up.capacity.busiest_bps.unwrap_or(0.0)), known, Some("up")),
-        (Some(known), None) => (known, known.max(down.capacity.busiest_bps.unwrap_or(0.0)), Some("down")),
-        (None, None) => return None,
+    let rates = [up, down].map(|way| (way.capacity.capacity_bps, way.capacity.busiest_bps.unwrap_or(0.0)));
+    let (up_bps, down_bps, unknown) = match rates {
+        [(Some(up), _), (Some(down), _)] => (up, down, None),
+        [(None, carried), (Some(known), _)] => (known.max(carried), known, Some("up")),
+        [(Some(known), _), (None, carried)] => (known, known.max(carried), Some("down")),
+        [(None, _), (None, _)] => return None,
     };
-    let (up, down) = (rate(up)?, rate(down)?);
-    let assumed = assumed.map(|way| {
+    // As the link counts it: by the packets with data of the direction that showed a rate.
+    let known = if rates[0].0.is_some() { up } else { down };
+    let on_wire = |bps: f64| {
+        let (Layer::Ip | Layer::Capture, Some(ip), Some(rate), Some(size)) =
+            (args.layer, known.capacity_ip_bps, known.capacity.capacity_bps, known.mean_data_packet_bytes)
+        else {
+            return bps;
+        };
+        let packet = size * ip / rate;
+        let wire = technology.link(BitRate::from_bps(0)).on_wire(Bytes::new(packet.round() as u64));
+        bps * ip / rate * wire.get() as f64 / packet
+    };
+    let rate = |bps: f64| {
+        let rate = significant(on_wire(bps)).parse::<f64>().ok()? as u64;
+        (rate > 0).then(|| plain(BitRate::from_bps(rate).to_string()))
+    };
+    let (up, down) = (rate(up_bps)?, rate(down_bps)?);
+    assumed.extend(unknown.map(|way| {
         format!("The capture does not show the rate {way}. That one is a stand-in: put the right one in its place.")
-    });
-    // Standard input is read once.
-    let capture = if trace == Path::new("-") {
-        String::new()
-    } else {
-        format!(" --capture {}", quoted(&trace.display().to_string()))
+    }));
+    // Standard input is read once, and a part of a capture is not the capture.
+    let is_whole = args.trace != Path::new("-") && args.inside.is_empty() && args.interface.is_empty();
+    let capture = match is_whole {
+        true => format!(" --capture {}", quoted(&args.trace.display().to_string())),
+        false => String::new(),
     };
-    let (least, usual) = (rtt(least)?, rtt(usual)?);
-    Some((format!("quell recommend --down {down} --up {up} --rtt {least}..{usual}{capture}"), assumed))
+    let (least, usual, link) = (rtt(least)?, rtt(usual)?, technology.name);
+    let command =
+        format!("quell recommend --down {down} --up {up} --rtt {least}..{usual} --link {link}{capture}");
+    Some((command, assumed))
+}
+
+/// The kind of link that counts packets as a layer does; else Ethernet, which stands for what is not known.
+fn technology_at(layer: Layer) -> &'static Technology {
+    let is_same = |technology: &&Technology| match layer {
+        Layer::Link(_, link) => technology.link(BitRate::from_bps(0)) == link,
+        Layer::Ip | Layer::Capture => false,
+    };
+    let ethernet = || technology::find("ethernet");
+    // Ethernet is one of them, which a test of quell-router reads.
+    technology::TECHNOLOGIES.iter().find(is_same).or_else(ethernet).unwrap_or(&technology::TECHNOLOGIES[0])
 }
 
 /// A word for a POSIX shell.

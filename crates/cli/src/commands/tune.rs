@@ -190,7 +190,8 @@ fn conclusion(found: &Tuned, goal: &Goal, verdict: Verdict, best: &Check) -> Str
     let sentence = match verdict {
         Verdict::Better => format!("{setting} improves {metric} over the scenario as it is: {change}"),
         Verdict::Worse => format!(
-            "{setting} was the best in the trials, but {metric} is worse than that of the scenario as it is: {change}"
+            "{setting} was the best in the trials, but {metric} is worse than that of the scenario as it is: {change}. \
+             Keep what the scenario has"
         ),
         Verdict::Undecided => format!(
             "{setting} is the best found, but {metric} is not distinguishable from that of the scenario as it is: \

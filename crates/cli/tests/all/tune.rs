@@ -23,7 +23,9 @@ fn a_search_prints_what_it_found_beside_the_scenario_and_the_ends() {
     assert_eq!((json["trials"].as_array().unwrap().len(), &json["interrupted"]), (6, &false.into()));
     assert_eq!(json["goals"][0], "queue_delay_p99_s:min");
     let csv = bench.ok(&words(&format!("{line} --format csv")));
-    assert_eq!(csv.lines().count(), 1 + 6 + 4, "{csv}");
+    // The trials, the scenario as it is, the ends of the range, and the best unless it is an end.
+    assert_eq!(csv.lines().count(), 1 + 6 + json["checks"].as_array().unwrap().len(), "{csv}");
+    assert!((3..=4).contains(&json["checks"].as_array().unwrap().len()), "{csv}");
     assert!(csv.starts_with("kind,seeds,aqm.red.max_p,queue_delay_p99_s,queue_delay_p99_s low"), "{csv}");
 }
 
@@ -84,6 +86,39 @@ fn the_worst_cases_are_kept_as_scenarios_that_give_the_figures() {
             assert_eq!(row["metrics"]["queue_delay_p99_s"]["mean"], case[value]["mean"], "{file} {name}");
         }
     }
+}
+
+#[test]
+fn where_nothing_loses_the_closest_case_is_shown_and_not_saved() {
+    let bench = Bench::new();
+    // Below its rate, a policer passes what a queue passes. Above, it loses, and the queue never does.
+    let policed = r#"
+schema = 1
+duration = "6 s"
+warmup = "2 s"
+seeds = 1
+dumbbell = { rate = "2 Mbit/s", delay = "10 ms", buffer = "50 packets" }
+flows = [{ name = "voice", kind = "udp", rate = "1 Mbit/s", packet = "500 B" }]
+aqm = [{ algorithm = "policer", rate = "1 Mbit/s", burst = "5 kB" }, { algorithm = "drop-tail" }]
+"#;
+    bench.file("policed.toml", policed);
+    let line = "adversary policed.toml --a drop-tail --b policer --metric goodput_bps --vary flows.voice.rate=1.2..1.8Mbit/s \
+                --trials 5 --check-seeds 3 --save worst.toml";
+    let ran = bench.run(&words(line));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("closest case of drop-tail against policer"), "{}", ran.out);
+    assert!(!ran.out.contains("worst case of drop-tail"), "{}", ran.out);
+    let said = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let never = "drop-tail never lost against policer in goodput within the bounds. This is the closest case: a relative \
+                 loss of -1";
+    assert!(said.contains(never), "{said}");
+    assert!(said.contains("worst case of policer against drop-tail"), "{said}");
+    assert!(
+        ran.err.contains("worst.toml is not written: no case was found in which drop-tail loses"),
+        "{}",
+        ran.err
+    );
+    assert!(!bench.path("worst.toml").exists() && bench.path("worst-swapped.toml").exists());
 }
 
 #[test]

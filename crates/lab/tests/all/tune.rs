@@ -136,6 +136,34 @@ fn refused_settings_are_counted_and_never_win() {
 }
 
 #[test]
+fn the_ends_and_the_own_value_are_tried_and_only_whole_packets_and_bytes() {
+    let of = |axis: &str| Tune { trials: 12, ..tune(&[axis], &["queue_delay_mean_s"]) };
+    for (axis, own, ends) in [
+        ("dumbbell.buffer=10..100 packets", Some(50.0), [10.0, 100.0]),
+        ("dumbbell.buffer=60..100 packets", None, [60.0, 100.0]),
+    ] {
+        let found = search(&of(axis), FULL).unwrap();
+        let at: Vec<f64> = found.trials.iter().map(|trial| trial.at[0]).collect();
+        let first: Vec<f64> = own.into_iter().chain(ends).collect();
+        assert!(at.starts_with(&first), "{axis}: {at:?}");
+        assert!(at.iter().all(|x| x.fract() == 0.0), "{axis}: {at:?}");
+        assert_eq!(found.trials[found.front[0]].at, [ends[0]], "the shortest buffer has the shortest delay");
+    }
+    // The scenario says ms, the axis us; a range in kB has whole bytes.
+    let delay = search(&of("dumbbell.delay=1000..90000 us"), FULL).unwrap();
+    assert_eq!(delay.trials[0].at, [10_000.0]);
+    let red =
+        Tune { trials: 12, ..tune(&["aqm.red.min_th=2..9 kB", "aqm.red.max_th=9..20 kB"], &["utilization"]) };
+    let bytes = search(&red, RED).unwrap();
+    let is_whole = |x: &f64| (x * 1000.0 - (x * 1000.0).round()).abs() < 1e-9;
+    assert!(bytes.trials.iter().all(|trial| trial.at.iter().all(is_whole)), "{:?}", bytes.trials);
+    // Half packets are tried where someone names one.
+    let halves =
+        search(&Tune { trials: 12, ..tune(&["aqm.red.min_th=0.5..9 packets"], &["utilization"]) }, RED);
+    assert!(halves.unwrap().trials.iter().any(|trial| trial.at[0].fract() != 0.0));
+}
+
+#[test]
 fn what_cannot_matter_is_not_called_better() {
     // The buffer of the way back is never used.
     let of = Tune { fresh: 6, ..tune(&["dumbbell.reverse.buffer=20..90 packets"], &["goodput_bps"]) };
