@@ -1,15 +1,16 @@
 //! The reach of an answer: the winner where the link is not what was said.
 
 use crate::candidate::{Candidate, TODAY};
+use crate::course::rate;
 use crate::goal::Goal;
 use crate::judge::Answer;
-use crate::measure::{DOWN, UP};
+use crate::measure::{Column, DOWN, UP};
 use crate::plan::{Plan, Row};
 use crate::request::Request;
 use crate::scenario::Bed;
 use crate::span::Span;
 use crate::verdict::{Found, Judged};
-use crate::way::{Shape, as_frames};
+use crate::way::{Shape, Way, as_frames};
 use crate::why::slow;
 use crate::words::list;
 
@@ -20,6 +21,8 @@ pub struct Reach {
     pub words: String,
     /// The scenario.
     pub row: Row,
+    /// The factor by which the link's rate differs.
+    factor: f64,
 }
 
 /// The links that may be there instead.
@@ -31,8 +34,10 @@ const OTHERWISE: [(&str, &str, f64, u64, Option<u32>); 5] = [
     ("64 long flows each way", "flows-64", 1.0, 1, Some(64)),
 ];
 
-/// The parts of the usual rates that are tried where these are too much.
-const PARTS: [u32; 3] = [90, 80, 70];
+/// The parts of the link's rates that are given up beyond the usual margin where that is too little.
+const FURTHER: [f64; 3] = [0.1, 0.2, 0.3];
+/// The least part of the usual rate that is tried.
+const LEAST: f64 = 0.25;
 
 /// Rows with lower rates of the best candidate's shapers, where the goal is missed because packets still wait in the modem;
 /// none where that is not so.
@@ -50,8 +55,8 @@ pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Ro
     let missed = |link: &str| {
         // Where one packet takes too long, a lower rate makes it longer.
         let way = if link == DOWN { &plan.down } else { &plan.up };
-        let rate = as_frames(row.candidate.shaper(way));
-        if request.goal.0.iter().any(|condition| slow(condition, rate).is_some()) {
+        let sends = as_frames(row.candidate.shaper(way));
+        if request.goal.0.iter().any(|condition| slow(condition, sends).is_some()) {
             return false;
         }
         let mut all = plan.columns.iter().zip(&best.cells).filter(|(column, _)| column.link == link);
@@ -66,18 +71,24 @@ pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Ro
         return Ok(Vec::new());
     }
     let bed = Bed::of(request, (&plan.down, &plan.up), plan.size, plan.size.seeds);
-    let make = |percent: u32| {
-        let part = f64::from(percent) / 100.0;
-        let part = ways.map(|lower| if lower { part } else { 1.0 });
-        let word = match ways {
-            [true, false] => "down",
-            [false, true] => "up",
-            _ => "both",
-        };
-        let name = format!("{}-{word}-{percent}", row.candidate.name);
-        Row::of(&name, Candidate { name: name.clone(), part, ..row.candidate.clone() }, &bed)
+    // The name has the share of the link's rate that is left.
+    let (word, named) = match ways {
+        [true, false] => ("down", &plan.down),
+        [false, true] => ("up", &plan.up),
+        _ => ("both", &plan.down),
     };
-    PARTS.into_iter().map(make).collect()
+    let lowered = |further: f64| {
+        let part = |way: &Way| 1.0 - further / way.share();
+        [(&plan.down, ways[0]), (&plan.up, ways[1])].map(|(way, lower)| if lower { part(way) } else { 1.0 })
+    };
+    let make = |part: [f64; 2]| {
+        let candidate = Candidate { part, ..row.candidate.clone() };
+        let left = candidate.shaper(named).rate.bps() as f64 / named.mean.bps() as f64;
+        let name = format!("{}-{word}-{}", candidate.name, libm::round(100.0 * left));
+        Row::of(&name, Candidate { name: name.clone(), ..candidate }, &bed)
+    };
+    let parts = FURTHER.into_iter().map(lowered);
+    parts.filter(|part| part.iter().all(|part| *part >= LEAST)).map(make).collect()
 }
 
 /// The scenarios that tell how far a candidate carries. The router's shaper does not know of the change.
@@ -96,14 +107,14 @@ pub fn reach(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Ve
             ..Bed::of(request, (&plan.down, &plan.up), plan.size, plan.size.reach_seeds)
         };
         let row = Row::of(name, Candidate { name: name.to_string(), ..candidate.clone() }, &bed)?;
-        Ok(Reach { words: words.to_string(), row })
+        Ok(Reach { words: words.to_string(), row, factor })
     };
     OTHERWISE.into_iter().map(make).collect()
 }
 
 impl Reach {
     /// Judges what was found of each, in their order; and says in one sentence how far the answer carries. Shares of goodput
-    /// are of the rates that were said.
+    /// are of the rates that were said, or of what a slower link can carry.
     pub fn judge(
         request: &Request,
         plan: &Plan,
@@ -112,7 +123,12 @@ impl Reach {
     ) -> (Vec<(Reach, Judged)>, String) {
         let of = |(reach, found): (Reach, &Found<'_>)| {
             let name = &reach.row.candidate.name;
-            let judged = Judged::of(name, &request.goal, &plan.columns, found, &Err(String::new()));
+            let slower = |column: &Column| {
+                let capacity = rate(column.capacity.bps() as f64 * reach.factor.min(1.0));
+                Column { capacity, ..column.clone() }
+            };
+            let columns: Vec<Column> = plan.columns.iter().map(slower).collect();
+            let judged = Judged::of(name, &request.goal, &columns, found, &Err(String::new()));
             (reach, judged)
         };
         let judged: Vec<(Reach, Judged)> = all.into_iter().zip(found).map(of).collect();

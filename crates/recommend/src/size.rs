@@ -20,9 +20,11 @@ pub(crate) struct Size {
 /// Full packets of one replication, both directions together.
 const PACKETS: f64 = 500_000.0;
 /// Full packets of all: what two cores do in fifteen to twenty seconds.
-const ALL: f64 = 23_000_000.0;
-/// Seeds of each scenario, if there is time; with fewer, an interval says little.
-const SEEDS: u32 = 5;
+const ALL: f64 = 45_000_000.0;
+/// Seeds of each candidate, if there is time; with fewer, an interval says little.
+const SEEDS: u32 = 8;
+/// Seeds of each link that may be there instead, of which there are five.
+const REACH_SEEDS: u32 = 5;
 /// The longest time; slow links need it for a few dozen pages.
 const LONGEST: f64 = 240.0;
 /// The course of a varying link twice, and a warm-up.
@@ -35,9 +37,9 @@ pub(crate) fn size(request: &Request, down: &Way, up: &Way, rows: usize) -> Size
     let least = if request.varies() { OF_VARYING } else { (60.0 * rtt).max(0.05) };
     let duration = (PACKETS / rate).min(LONGEST).max(least);
     let each = rate * duration;
-    // Of the reach there are five.
-    let seeds = libm::floor((ALL / each - f64::from(5 * SEEDS)) / rows as f64).clamp(3.0, f64::from(SEEDS));
-    let (seeds, reach_seeds) = (seeds as u32, SEEDS);
+    let left = ALL / each - f64::from(5 * REACH_SEEDS);
+    let seeds = libm::floor(left / rows as f64).clamp(3.0, f64::from(SEEDS));
+    let (seeds, reach_seeds) = (seeds as u32, REACH_SEEDS);
     let duration = rounded(duration);
     let warmup = rounded((duration.as_secs_f64() / 6.0).max((10.0 * rtt).min(duration.as_secs_f64() / 3.0)));
     Size { duration, warmup, seeds, reach_seeds }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::goal::{Condition, Goal};
 use crate::measure::{Column, Kind};
+use crate::plan::Plan;
 use crate::words::list;
 
 /// A figure of a row.
@@ -109,13 +110,18 @@ impl Judged {
         list(&each.collect::<Vec<_>>())
     }
 
-    /// Asks for a part of today's goodput in each direction, beside the goal.
-    pub(crate) fn keep(&mut self, columns: &[Column], today: &[Option<Cell>]) {
-        let all = columns.iter().zip(&self.cells).zip(today);
-        let of =
-            all.filter(|((column, _), _)| column.answers(Kind::Goodput)).map(|((column, cell), today)| {
-                (column, cell.as_ref(), today.as_ref().map_or(0.0, |today| KEPT * today.estimate.mean))
-            });
+    /// Asks for a part of today's goodput in each direction, beside the goal; in none that the router's processor limits,
+    /// because nobody else sets the rate there.
+    pub(crate) fn keep(&mut self, plan: &Plan, today: &[Option<Cell>]) {
+        let limited = |column: &Column| if column.is_up() { plan.up.limited } else { plan.down.limited };
+        let asked = |column: &Column| column.answers(Kind::Goodput) && !limited(column);
+        if !plan.columns.iter().any(asked) {
+            return;
+        }
+        let all = plan.columns.iter().zip(&self.cells).zip(today);
+        let of = all.filter(|((column, _), _)| asked(column)).map(|((column, cell), today)| {
+            (column, cell.as_ref(), today.as_ref().map_or(0.0, |today| KEPT * today.estimate.mean))
+        });
         let kept = worst("at least half of today's goodput".to_string(), false, of);
         self.verdicts.push(kept);
     }
