@@ -776,9 +776,9 @@ export type RecommendedRow = {
    */
   name: string,
   /**
-   * Whether the goal is met.
+   * Whether the goal is met: "yes", "no", "unsure" where an interval lies across it, or "failed".
    */
-  meets: boolean,
+  goal: string,
   /**
    * The figures with their intervals, in the order of the report's columns; null where nothing was measured.
    */
@@ -1843,6 +1843,7 @@ export type RecommendReport = {
   link: { technology: string, down: RecommendWay, up: RecommendWay },
   load: string,
   hosts: number,
+  runs: string,
   columns: { title: string, metric: string, link: string }[],
   answer: { rows: RecommendJudged[], met: boolean, verdict: string },
   reach: { change: string, found: RecommendJudged }[],

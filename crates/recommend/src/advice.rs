@@ -84,19 +84,21 @@ fn side(candidate: &Candidate, way: &Way) -> Side {
     }
 }
 
-/// The device of PPP, where packets have no header of PPPoE yet.
-fn of_ppp(platform: Platform) -> Option<&'static str> {
-    match platform {
-        Platform::OpenWrt => Some("pppoe-wan"),
-        Platform::RouterOs => Some("pppoe-out1"),
-        Platform::Linux(_) | Platform::Networkd | Platform::Gateway => Some("ppp0"),
+/// The device of PPP over Ethernet or ATM, where packets have no header of PPP yet.
+fn of_ppp(technology: &str, platform: Platform) -> Option<&'static str> {
+    match (platform, technology.contains("pppoe"), technology.contains("pppoa")) {
+        (_, false, false) => None,
+        (Platform::OpenWrt, true, _) => Some("pppoe-wan"),
+        (Platform::OpenWrt, ..) => Some("pppoa-wan"),
+        (Platform::RouterOs, true, _) => Some("pppoe-out1"),
+        (Platform::Linux(_) | Platform::Networkd | Platform::Gateway, ..) => Some("ppp0"),
         _ => None,
     }
 }
 
 fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Platform) -> Advice {
     let (usual, lan) = platform.devices();
-    let ppp = of_ppp(platform).filter(|_| request.technology.name.contains("pppoe"));
+    let ppp = of_ppp(request.technology.name, platform);
     let wan = request.device.as_deref().or(ppp).unwrap_or(usual);
     let mut shaped = Shaped {
         wan: wan.to_string(),
@@ -166,4 +168,75 @@ pub(crate) fn check(columns: &[Column], best: &Judged) -> Text {
         ));
     }
     Text { place: "to check it, on a host behind the router".to_string(), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goal::Goal;
+    use crate::load::Load;
+    use crate::plan::plan;
+
+    /// The lines for FQ-CoDel on a link, and the notes.
+    fn lines(link: &str, device: Option<&str>, can: Can) -> Advice {
+        let request = Request {
+            technology: quell_router::technology::find(link).unwrap(),
+            down: "50Mbit/s".parse().unwrap(),
+            up: "10Mbit/s".parse().unwrap(),
+            rtt: "10..60ms".parse().unwrap(),
+            hosts: 1,
+            load: Load::named("home").unwrap(),
+            goal: "call P99 < 20 ms".parse::<Goal>().unwrap(),
+            can,
+            device: device.map(str::to_string),
+            cpu_limit: None,
+            trace: None,
+        };
+        let plan = plan(&request).unwrap();
+        of(&request, &plan, &plan.rows[1].candidate)
+    }
+
+    /// By tc-stab(8) and the kernel: a packet on a device of Ethernet has 14 B of its header there, which count, and one on
+    /// the device of PPP has none. By hand: DOCSIS adds 18 B, VDSL2 with PPPoE 30 B, PPPoA with VC-MUX 10 B.
+    #[test]
+    fn shapers_count_what_the_link_adds() {
+        let fq_codel = || Can::Algorithms(vec!["fq-codel"]);
+        for (link, device, words) in [
+            (
+                "docsis",
+                None,
+                "dev eth0 parent 1: classid 1:10 htb rate 9500kbit ceil 9500kbit quantum 1514 overhead 4 ",
+            ),
+            ("vdsl-pppoe", None, "overhead 30"),
+            ("vdsl-pppoe", None, "dev ppp0 "),
+            ("vdsl-pppoe", Some("ppp7"), "dev ppp7 "),
+            ("vdsl-pppoe", Some("eth3"), "overhead 16"),
+            ("adsl-pppoa-vcmux", None, "overhead 10 linklayer atm"),
+            ("adsl-pppoa-vcmux", None, "dev ppp0 "),
+        ] {
+            let text = &lines(link, device, fq_codel()).parts[0].text;
+            assert!(text.contains(words), "{link}: {words}: {text}");
+        }
+    }
+
+    /// CAKE counts from the IP packet on, on any device.
+    #[test]
+    fn cake_is_told_the_whole_overhead_and_the_directions() {
+        let text = lines("vdsl-pppoe", None, Can::parse("linux").unwrap()).parts[0].text.clone();
+        let [up, .., down] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        for line in [up, down] {
+            assert!(line.contains("overhead 30") && line.contains("ptm") && line.contains(" nat"), "{line}");
+        }
+        assert!(up.contains("dual-srchost") && !up.contains("ingress"), "{up}");
+        assert!(down.contains("dual-dsthost") && down.contains("ingress"), "{down}");
+    }
+
+    #[test]
+    fn wi_fi_has_no_shaper_to_type() {
+        let advice = lines("wifi", None, Can::parse("linux").unwrap());
+        assert!(
+            advice.parts.is_empty() && advice.notes[0].contains("nothing to type for a shaper"),
+            "{advice:?}"
+        );
+    }
 }

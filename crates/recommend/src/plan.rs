@@ -110,7 +110,7 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     let size = size(request, &down, &up, candidates.len() + 1);
     if size.duration < SHORT {
         notes.push(format!(
-            "{} are simulated, because so much is sent in that time: what takes longer, such as the growth of a flow over \
+            "a run simulates {}, because so much is sent in that time; what takes longer, such as the growth of a flow over \
              long round trips, is not seen",
             size.duration
         ));

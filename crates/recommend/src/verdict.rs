@@ -195,3 +195,68 @@ fn score(columns: &[Column], cells: &[Option<Cell>]) -> f64 {
     let of = |cell: &Cell| libm::log(cell.estimate.mean.max(f64::MIN_POSITIVE));
     goodputs.filter_map(|(_, cell)| cell.as_ref().map(of)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use quell_units::BitRate;
+
+    use super::*;
+
+    fn column(kind: Kind) -> Column {
+        let capacity = BitRate::from_bps(10_000_000);
+        Column { kind, title: kind.name().into(), metric: kind.metric().into(), link: "net-router", capacity }
+    }
+
+    fn cell(mean: f64, half: f64) -> Option<Cell> {
+        Some(Cell { estimate: Estimate { mean, half_width: Some(half), n: 5 }, difference: None })
+    }
+
+    fn judged(goal: &str, columns: &[Column], cells: Vec<Option<Cell>>) -> Judged {
+        let goal: Goal = goal.parse().unwrap();
+        let verdicts = goal.0.iter().map(|condition| verdict(condition, columns, &cells)).collect();
+        let score = score(columns, &cells);
+        Judged { name: "x".into(), cells, verdicts, why: String::new(), failed: None, score }
+    }
+
+    #[test]
+    fn an_interval_across_the_goal_is_neither_met_nor_missed() {
+        let columns = [column(Kind::Call)];
+        for (mean, half, fate) in
+            [(0.015, 0.004, "yes"), (0.019, 0.002, "unsure"), (0.021, 0.002, "unsure"), (0.03, 0.009, "no")]
+        {
+            let row = judged("call P99 < 20 ms", &columns, vec![cell(mean, half)]);
+            assert_eq!(row.fate(), fate, "{mean} {half}");
+            assert_eq!(row.meets(), mean < 0.02);
+        }
+        let row = judged("call P99 < 20 ms", &columns, vec![None]);
+        assert_eq!((row.fate(), row.meets()), ("unsure", false));
+        assert!(row.missed().contains("nothing was measured"));
+    }
+
+    /// Both directions count: one that surely misses is enough, and one that is open leaves the other open.
+    #[test]
+    fn the_worse_direction_decides() {
+        let columns = [column(Kind::GoodputDown), column(Kind::GoodputUp)];
+        let fate = |down, up| judged("goodput > 50%", &columns, vec![down, up]).fate();
+        assert_eq!(fate(cell(9e6, 1e6), cell(8e6, 1e6)), "yes");
+        assert_eq!(fate(cell(9e6, 1e6), cell(4e6, 5e5)), "no");
+        assert_eq!(fate(cell(9e6, 5e6), cell(8e6, 1e6)), "unsure");
+    }
+
+    /// A queue that is empty because nothing is sent meets no goal: half of today's goodput is to be left.
+    #[test]
+    fn an_idle_link_does_not_win() {
+        let columns = [column(Kind::Call), column(Kind::GoodputDown), column(Kind::GoodputUp)];
+        let today = [cell(0.2, 0.01), cell(9e6, 0.0), cell(2e6, 0.0)];
+        let of = |up: f64| {
+            let mut row =
+                judged("call P99 < 20 ms", &columns, vec![cell(0.001, 0.0), cell(8e6, 0.0), cell(up, 0.0)]);
+            assert_eq!(row.fate(), "yes");
+            row.keep(&columns, &today);
+            row
+        };
+        assert_eq!(of(1.1e6).fate(), "yes");
+        assert_eq!(of(0.9e6).fate(), "no");
+        assert!(of(0.9e6).missed().contains("at least half of today's goodput"));
+    }
+}

@@ -1,9 +1,11 @@
 //! Plans of links that no example has: what they say, and that everything that they write can run.
 
 use proptest::prelude::*;
-use quell_recommend::{Goal, Load, Plan, Request, Shape, Span, judge, margins, plan, reach};
-use quell_router::Can;
+use quell_recommend::{
+    Answer, Goal, Judged, Kind, Load, Plan, Request, Shape, Span, judge, margins, plan, reach,
+};
 use quell_router::technology::{self, TECHNOLOGIES};
+use quell_router::{Can, Platform};
 use quell_units::{BitRate, Duration};
 
 const CAN: [&str; 9] = ["cake", "fq-codel", "dualpi2", "fq-pie", "pie", "codel", "sfq", "red", "drop-tail"];
@@ -89,6 +91,14 @@ fn links_that_cannot_be_are_refused_with_the_rule() {
     );
     assert!(why(request("docsis", "95Mbit/s", "18Mbit/s", "10s")).contains("rtt = 10 s"));
     assert!(why(request("port", "100Gbit/s", "10Mbit/s", "10ms")).contains("1000 times"));
+    let asks = |goal: &str| Request { goal: goal.parse().unwrap(), ..base() };
+    // By hand: 95 Mbit/s times 1500 of 1518 bytes.
+    assert!(why(asks("goodput down > 94 Mbit/s")).contains("carry 93.9 Mbit/s of IP at most"));
+    assert!(plan(&asks("goodput > 99%")).is_ok());
+    assert!(
+        why(Request { cpu_limit: Some(BitRate::from_bps(9_000_000)), ..base() })
+            .contains("cpu-limit = 9 Mbit/s")
+    );
     let goal: Goal = "page P95 < 2 s".parse().unwrap();
     let load = Load::named("bulk").unwrap();
     assert!(why(Request { goal, load, ..base() }).contains("has no pages"));
@@ -102,6 +112,30 @@ fn a_slow_processor_lowers_the_rates_and_says_so() {
     let rates = [&plan.down, &plan.up].map(|way| way.shaped.rate.bps());
     assert_eq!(rates, [252_500_000, 47_500_000]);
     assert!(plan.notes.iter().any(|note| note.contains("the router shapes 300 Mbit/s")), "{:?}", plan.notes);
+}
+
+/// What no word of a line says is simulated as the kernel has it; only a port marks for DCTCP; PIE's gains are the kernel's.
+#[test]
+fn queues_are_those_that_kernels_have() {
+    let of = |link: &str, can: Can, name: &str| {
+        let plan = plan(&Request { can, ..request(link, "1Gbit/s", "1Gbit/s", "1ms") }).unwrap();
+        plan.rows.iter().find(|row| row.candidate.name == name).unwrap().text.clone()
+    };
+    let openwrt = of("docsis", Can::Platform(Platform::OpenWrt), "fq-codel");
+    assert!(openwrt.contains("rules = \"linux\"") && openwrt.contains("on_empty = \"keeps\""), "{openwrt}");
+    let newest = of("docsis", Can::parse("linux-7.2").unwrap(), "fq-codel");
+    assert!(newest.contains("rules = \"linux\"") && !newest.contains("on_empty"), "{newest}");
+    let freebsd = of("docsis", Can::Platform(Platform::FreeBsd), "fq-codel");
+    assert!(!freebsd.contains("rules") && !freebsd.contains("arithmetic"), "{freebsd}");
+    let all = || Can::Algorithms(vec!["fq-codel", "fq-pie", "pie"]);
+    assert!(of("port", all(), "fq-codel").contains("ce_threshold"));
+    for link in ["wifi", "docsis"] {
+        assert!(!of(link, all(), "fq-codel").contains("ce_threshold"), "{link}");
+    }
+    for name in ["pie", "fq-pie"] {
+        let text = of("docsis", all(), name);
+        assert!(!text.contains("alpha") && !text.contains("beta"), "{text}");
+    }
 }
 
 /// The best of results of which one row alone meets the goal is that row; and each figure is that of its own scenario when it
@@ -131,6 +165,27 @@ fn figures_are_those_of_each_scenario_by_itself() {
     let met: Vec<bool> = answer.rows.iter().map(|judged| judged.meets()).collect();
     assert!(met.is_sorted_by_key(|meets| !meets), "{met:?}");
     assert!(answer.rows.iter().all(|judged| !judged.why.is_empty()));
+    // Of those that meet the goal alike, the one with more goodput comes first.
+    let product = |judged: &Judged| {
+        let cells =
+            plan.columns.iter().zip(&judged.cells).filter(|(column, _)| column.answers(Kind::Goodput));
+        cells.map(|(_, cell)| cell.unwrap().estimate.mean).product::<f64>()
+    };
+    for pair in answer.rows.windows(2).filter(|pair| pair.iter().all(|row| row.fate() == "yes")) {
+        assert!(product(&pair[0]) >= product(&pair[1]), "{} {}", pair[0].name, pair[1].name);
+    }
+    // A row whose simulation failed comes last and says why; the others stay as they are.
+    let mut without = found.clone();
+    without[1] = Err("no memory is left".to_string());
+    let left = judge(&request, &plan, &without);
+    let last = left.rows.last().unwrap();
+    assert_eq!((last.name.as_str(), last.fate()), (names(&plan)[1], "failed"));
+    assert_eq!(last.why, "its simulation failed: no memory is left");
+    let others = |answer: &Answer| -> Vec<String> {
+        answer.rows.iter().map(|row| row.name.clone()).filter(|name| *name != last.name).collect()
+    };
+    assert_eq!(others(&left), others(&answer));
+    assert!(!judge(&request, &plan, &vec![Err("none".to_string()); plan.rows.len()]).met);
     // The shaper keeps the queue out of the modem: a call waits less than today.
     let call = |name: &str| {
         let judged = answer.rows.iter().find(|judged| judged.name == name).unwrap();

@@ -56,6 +56,7 @@ pub struct Args {
     load: Option<String>,
     /// What is asked of the link. Default: "call P99 < 20 ms"; 50 ms if round trips are above 300 ms; "call P99 < 100 ms and
     /// goodput > 50%" if the rate varies, and "call P99 < 500 us and goodput > 80%" for a port.
+    /// A goal without goodput also asks for half of today's.
     #[arg(long, value_name = "GOAL")]
     goal: Option<Goal>,
     /// What the router has: openwrt, linux (6.12, Debian's; linux-6.17 has dualpi2), gateway, junos, ios-xe and others, or

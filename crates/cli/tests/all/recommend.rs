@@ -52,7 +52,7 @@ fn figures_are_those_of_the_saved_scenarios() {
     assert_eq!(again["answer"], said["answer"]);
     let ran = bench.run(&with(&["--save", "kept", "-q"]));
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("overwrite"), "{}", ran.err);
+    assert!(ran.err.contains("--save kept: ") && ran.err.contains("--overwrite"), "{}", ran.err);
     assert!(bench.path("kept/answer.json").is_file() && bench.path("kept/results/run.json").is_file());
 }
 
@@ -68,6 +68,10 @@ fn bad_input_is_answered_with_what_to_do() {
         (vec!["--load", "load.toml"], "has no call"),
         (vec!["--load", "none.toml"], "has no [[flows]]"),
         (vec!["--load", "homee"], "did you mean"),
+        (vec!["--load", "nofile.toml"], "--load nofile.toml: there is no such file"),
+        (vec!["--goal", "goodput > 100%"], "below 100%"),
+        (vec!["--goal", "goodput up > 1 Mbit/s"], "carry 988 kbit/s of IP at most"),
+        (vec!["--cpu-limit", "100kbit/s"], "cpu-limit = 100 kbit/s"),
         (vec!["--trace", "none.toml"], "--trace none.toml: "),
         (vec!["--capture", "none.toml"], "none.toml"),
         (vec!["--hosts", "0"], "must be a whole number from 1 to 250"),
