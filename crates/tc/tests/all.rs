@@ -321,7 +321,9 @@ fn shown() -> Vec<Shown> {
     let cases = file(&root.join("../../conformance/linux/lines.json"));
     let cases: Vec<serde_json::Value> = serde_json::from_str(&cases).unwrap();
     let mut all = Vec::new();
-    for (folder, kernel) in [("kernel-6.12", Kernel::new(6, 12)), ("kernel-7.x", Kernel::new(7, 2))] {
+    for (folder, kernel) in
+        [("kernel-6.1", Kernel::OLDEST), ("kernel-6.12", Kernel::new(6, 12)), ("kernel-7.x", Kernel::NEWEST)]
+    {
         for case in &cases {
             let name = case["name"].as_str().unwrap().to_string();
             let path = root.join("tests/data").join(folder).join(&name);
@@ -358,7 +360,7 @@ fn different(ours: &AqmConfig, theirs: &AqmConfig, is_json: bool) -> Vec<String>
     both.map(|(name, value)| format!("{name}: {value}, {:?}", theirs.get(name))).collect()
 }
 
-/// Of each case, what two kernels show means what was given, in text and in JSON.
+/// Of each case, what three kernels show means what was given, in text and in JSON.
 #[test]
 fn what_kernels_show_means_what_they_were_given() {
     let mut queues = 0;
@@ -382,6 +384,11 @@ fn what_kernels_show_means_what_they_were_given() {
                 if !is_json || name.starts_with("tbf") {
                     match (&ours.shape, &theirs.shape) {
                         (Shape::Classes(_), Shape::Classes(_)) => {}
+                        // tc has bursts as ticks of time, and the one of 6.1 is a few bytes off.
+                        (Shape::Bucket(ours), Shape::Bucket(theirs)) => {
+                            assert!(ours.burst.get().abs_diff(theirs.burst.get()) <= 3, "{name}");
+                            assert_eq!(Bucket { burst: theirs.burst, ..*ours }, *theirs, "{name}");
+                        }
                         (ours, theirs) => assert_eq!(ours, theirs, "{name}"),
                     }
                 }
