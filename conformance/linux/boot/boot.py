@@ -50,7 +50,8 @@ QEMU = "qemu-system-x86_64"
 # What a guest may take, on a machine that has much else to do.
 DEADLINE_S = 300
 
-SUFFIX = ".ko.xz"
+# Modules are compressed, but not those of 6.1.
+SUFFIX = re.compile(r"\.ko(\.xz)?$")
 MODULES = re.compile(r"sch_.*|cls_(matchall|u32)|act_mirred|ifb|veth")
 PROGRAMS = ("usr/sbin/tc", "usr/bin/ip")
 LINK = 0o120777
@@ -158,10 +159,10 @@ class Kernel:
         if qdisc in ("pfifo", "bfifo"):
             return True
         within = (self.modules / "modules.builtin").read_text()
-        return f"/sch_{qdisc}.ko\n" in within or any(self.modules.rglob(f"sch_{qdisc}{SUFFIX}"))
+        return f"/sch_{qdisc}.ko\n" in within or any(self.modules.rglob(f"sch_{qdisc}.ko*"))
 
 
-EVERY = [Kernel("6.12"), Kernel("7.x")]
+EVERY = [Kernel("6.1"), Kernel("6.12"), Kernel("7.x")]
 
 
 # ---- The file system of the guest. ----
@@ -209,12 +210,14 @@ def says(module: bytes, word: str) -> list[str]:
 
 def modules(kernel: Kernel) -> dict[str, tuple[bytes, list[str]]]:
     """The modules that a guest may need, and the names of those that each of them needs at once."""
-    paths = {path.name.removesuffix(SUFFIX).replace("-", "_"): path for path in kernel.modules.rglob("*" + SUFFIX)}
+    every = [path for path in kernel.modules.rglob("*.ko*") if SUFFIX.search(path.name)]
+    paths = {SUFFIX.sub("", path.name).replace("-", "_"): path for path in every}
     wanted = [name for name in paths if MODULES.fullmatch(name)]
     found: dict[str, tuple[bytes, list[str]]] = {}
     while wanted:
         if (name := wanted.pop()) not in found:
-            module = lzma.decompress(paths[name].read_bytes())
+            module = paths[name].read_bytes()
+            module = lzma.decompress(module) if paths[name].suffix == ".xz" else module
             needs = [other for line in says(module, "depends") for other in line.replace("-", "_").split(",")]
             found[name] = (module, needs)
             wanted += needs
@@ -352,8 +355,10 @@ def wrong_with(kernel: Kernel, case: Case, seen: Seen, quell: list[str]) -> list
     wrong += [f"text: {what}" for what in different(given, meaning(quell, kernel, seen.text))]
     if case.name.endswith(DEFAULT) and (unsaid := usual(quell, kernel, case.qdisc, given.get("algorithm", ""))):
         wrong += [f"defaults: {what}" for what in different(unsaid, meaning(quell, kernel, seen.text))]
-    # Of JSON the queue disciplines are read, and the rate of a class is not theirs.
+    # Of JSON the queue disciplines are read, and what a class shapes is not theirs.
     given.pop("rate", None)
+    if case.qdisc != "tbf":
+        given.pop("shaper", None)
     return wrong + [f"JSON: {what}" for what in different(given, meaning(quell, kernel, seen.qdiscs()))]
 
 

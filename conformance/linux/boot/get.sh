@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Gets what boot.py boots, as far as it is missing: Debian's kernels 6.12 and 7.x for clouds, with the tc of their
+# Gets what boot.py boots, as far as it is missing: Debian's kernels 6.1, 6.12 and 7.x for clouds, with the tc of their
 # releases, unpacked into target/kernel, and QEMU, by Debian's package where root may install it. No kernel of Debian's
 # has dualpi2, so its module is built for 7.x, of Debian's source with Debian's compiler. The lists of packages are kept
-# in target/kernel too: nothing else of the system changes. It is a download of 430 MB.
+# in target/kernel too: nothing else of the system changes. It is a download of 500 MB.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
@@ -54,8 +54,8 @@ build() {
 # Unpacks the newest kernel whose name begins so, of a release of Debian, with its tc: get RELEASE KERNEL, and a module
 # to build.
 get() {
-  local release=$1 kernel=$2 module=${3:-} folder=$FOLDER/$2 new=$FOLDER/$2.new uri image packages
-  if [ -d "$folder" ]; then return; fi
+  local release=$1 kernel=$2 module=${3:-} target=$FOLDER/$2 new=$FOLDER/$2.new uri image packages folder
+  if [ -d "$target" ]; then return; fi
   uri=$(mirror)
   [ -n "$uri" ] || { apt-get update --quiet=2 && uri=$(mirror); }
   [ -n "$uri" ] || {
@@ -83,10 +83,20 @@ get() {
   # shellcheck disable=SC2086 # A word for each package.
   (cd "$new/cache/archives" && apt-get "${apt[@]}" download --quiet=2 "$image" $packages)
   for package in "$new"/cache/archives/*.deb; do dpkg -x "$package" "$new/root"; done
+  # The packages of bookworm have folders beside usr, and later ones have them in it.
+  for folder in bin sbin lib lib64; do
+    if [ -d "$new/root/$folder" ]; then
+      mkdir -p "$new/root/usr/$folder"
+      cp -a "$new/root/$folder/." "$new/root/usr/$folder"
+      rm -r "${new:?}/root/$folder"
+    fi
+  done
+  ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$new/root/usr/lib64/ld-linux-x86-64.so.2"
   if [ -n "$module" ]; then build "$new" "$image" "$module"; fi
   rm -r "$new"/{state,cache,sources.list}
-  mv "$new" "$folder"
+  mv "$new" "$target"
 }
 
+get bookworm 6.1
 get trixie 6.12
 get unstable 7.x sch_dualpi2

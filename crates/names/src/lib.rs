@@ -111,12 +111,25 @@ fn either(names: &[&str]) -> String {
     }
 }
 
+/// Returns the message about a line of tc in the place of an algorithm's name.
+#[cfg(feature = "lines")]
+fn of_line(wrong: &str) -> Option<String> {
+    quell_tc::translation(wrong)
+}
+
+/// Returns the message about a line of tc in the place of an algorithm's name, which something else reads.
+#[cfg(not(feature = "lines"))]
+fn of_line(wrong: &str) -> Option<String> {
+    let says = "a line of tc's: `quell aqm tc --read` writes it in the words of scenarios";
+    quell_tc::is_line(wrong).then(|| says.to_string())
+}
+
 /// Returns the message about a name of some kind ("algorithm") that is not among `names`, without the list of
 /// them, and the one that was meant, if there is one.
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
     if kind.starts_with("algorithm")
         && !names.iter().any(|name| plain(name) == plain(wrong))
-        && let Some(rule) = quell_tc::translation(wrong)
+        && let Some(rule) = of_line(wrong)
     {
         return (rule, None);
     }

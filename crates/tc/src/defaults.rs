@@ -1,8 +1,8 @@
 //! What a qdisc has where a line says nothing: named sets with the kernel's version.
 //!
 //! Read from net/sched of Linux, and from iproute2 where tc hands over values of its own (red, choke, sfb). Measured on
-//! Linux 6.12 and 7.2, which show these (conformance/linux/defaults.json; not pfifo_head_drop, which was not tried). No
-//! version between 6.1 and 7.2 is known to have others, but the rest of them was not measured (not verified). PIE's
+//! Linux 6.1, 6.12 and 7.2 ([`Kernel::MEASURED`]), which all show these (conformance/linux/defaults.json; not
+//! pfifo_head_drop, which was not tried). What lies between them was not measured (not verified). PIE's
 //! 15 ms are 16 ms where a kernel has 250 ticks per second, and of the gains of dualpi2 a kernel shows 1/256 less than
 //! it has. Sizes are those of a device with an MTU of 1500 bytes and a transmit queue of 1000 packets.
 

@@ -20,6 +20,9 @@ impl Kernel {
     /// Those that the tables name: Debian 12, OpenWrt 24.10, Debian 13, and the newest.
     pub const KNOWN: [Kernel; 4] = [Kernel::OLDEST, Kernel::new(6, 6), Kernel::new(6, 12), Kernel::NEWEST];
 
+    /// Those that were booted and asked for their defaults.
+    pub const MEASURED: [Kernel; 3] = [Kernel::OLDEST, Kernel::new(6, 12), Kernel::NEWEST];
+
     /// The version `major.minor`.
     pub const fn new(major: u16, minor: u16) -> Self {
         Kernel { major, minor }

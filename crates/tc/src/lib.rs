@@ -25,6 +25,6 @@ pub use kernel::Kernel;
 pub use link::{Leaf, Shape, Shaped, links};
 pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, as_in, usual};
 pub use read::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header, read};
-pub use translation::{keys, translation};
+pub use translation::{is_line, keys, translation};
 pub use tree::{Branch, write_bucket, write_tree};
 pub use write::{Place, Written, write};

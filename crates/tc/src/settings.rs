@@ -135,7 +135,8 @@ impl Settings {
         if let Some(whole) = names.clone().find(|name| is_last && name.starts_with(text)) {
             return (format!("the line ends in the middle of {whole}: was it cut?"), true);
         }
-        let near = if shown { None } else { grammar::nearest(text, &mut names) };
+        let begun = names.clone().find(|name| text.len() > 3 && name.starts_with(text));
+        let near = if shown { None } else { begun.or_else(|| grammar::nearest(text, &mut names)) };
         match near {
             Some(near) => (format!("no word of {name}'s; did you mean {near}?"), true),
             None => {

@@ -3,9 +3,9 @@
 use quell_aqm::catalog::AqmConfig;
 use serde_json::Value;
 
-use crate::Kernel;
 use crate::grammar::{GRAMMARS, find};
 use crate::read::{Queue, read, structure};
+use crate::{Kernel, QDISCS};
 
 /// The most letters of a line that are read: a message has no more to say.
 const MOST: usize = 4096;
@@ -31,6 +31,14 @@ fn toml(value: &Value) -> String {
         // Strings of both are written alike, and so are numbers.
         other => other.to_string(),
     }
+}
+
+/// Says whether a text begins as a line of tc does: with what `tc qdisc` is given or shows, or a qdisc with its words.
+pub fn is_line(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let (first, more) = (words.next().unwrap_or_default(), words.next().is_some());
+    let is_qdisc = QDISCS.iter().any(|(ours, theirs)| [*ours, *theirs].contains(&first));
+    more && (is_qdisc || matches!(first, "tc" | "qdisc" | "sudo"))
 }
 
 /// Translates a line of tc that stands where the name of an algorithm should, if it is one: what `tc qdisc` is given,

@@ -321,7 +321,9 @@ fn shown() -> Vec<Shown> {
     let cases = file(&root.join("../../conformance/linux/lines.json"));
     let cases: Vec<serde_json::Value> = serde_json::from_str(&cases).unwrap();
     let mut all = Vec::new();
-    for (folder, kernel) in [("kernel-6.12", Kernel::new(6, 12)), ("kernel-7.x", Kernel::new(7, 2))] {
+    for (folder, kernel) in
+        [("kernel-6.1", Kernel::OLDEST), ("kernel-6.12", Kernel::new(6, 12)), ("kernel-7.x", Kernel::NEWEST)]
+    {
         for case in &cases {
             let name = case["name"].as_str().unwrap().to_string();
             let path = root.join("tests/data").join(folder).join(&name);
@@ -358,7 +360,7 @@ fn different(ours: &AqmConfig, theirs: &AqmConfig, is_json: bool) -> Vec<String>
     both.map(|(name, value)| format!("{name}: {value}, {:?}", theirs.get(name))).collect()
 }
 
-/// Of each case, what two kernels show means what was given, in text and in JSON.
+/// Of each case, what three kernels show means what was given, in text and in JSON.
 #[test]
 fn what_kernels_show_means_what_they_were_given() {
     let mut queues = 0;
@@ -378,9 +380,15 @@ fn what_kernels_show_means_what_they_were_given() {
             assert_eq!(given.len(), shown.len(), "{name}");
             for (ours, theirs) in given.iter().zip(&shown) {
                 assert_eq!((&ours.device, &ours.kind), (&theirs.device, &theirs.kind), "{name}");
-                if !is_json || matches!(ours.shape, Shape::Bucket(_)) {
+                // Of classes, JSON was not asked for.
+                if !is_json || name.starts_with("tbf") {
                     match (&ours.shape, &theirs.shape) {
                         (Shape::Classes(_), Shape::Classes(_)) => {}
+                        // tc has bursts as ticks of time, and the one of 6.1 is a few bytes off.
+                        (Shape::Bucket(ours), Shape::Bucket(theirs)) => {
+                            assert!(ours.burst.get().abs_diff(theirs.burst.get()) <= 3, "{name}");
+                            assert_eq!(Bucket { burst: theirs.burst, ..*ours }, *theirs, "{name}");
+                        }
                         (ours, theirs) => assert_eq!(ours, theirs, "{name}"),
                     }
                 }
@@ -787,7 +795,9 @@ fn a_line_in_the_place_of_a_name_is_said_in_our_words() {
     }
     for line in ["fq_codel", "some thing", "", "\u{0} \u{0}", "FQ CoDel"] {
         assert_eq!(quell_tc::translation(line), None, "{line:?}");
+        assert!(!quell_tc::is_line(line), "{line:?}");
     }
+    assert!(quell_tc::is_line("fq_codel limit 1000") && quell_tc::is_line("tc qdisc add dev eth0 root pie"));
     assert!(said(&format!("pie {}", "x".repeat(1_000_000))).len() < 2_000);
 }
 

@@ -29,7 +29,10 @@ pub struct Problem {
 
 impl core::fmt::Display for Problem {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, self.word, self.says)
+        match self.word.as_str() {
+            "" => write!(f, "line {}: {}", self.line, self.says),
+            word => write!(f, "line {}: {word}: {}", self.line, self.says),
+        }
     }
 }
 
@@ -306,6 +309,10 @@ pub(super) fn queue(
                 queue.netem = Some(format!("{shown}netem {}", words.join(" ")));
             }
             Some("") => {
+                if let Some(word) = words.iter().find(|word| ["rate", "ceil", "burst"].contains(word)) {
+                    let says = "a word of a class of htb, and not of htb itself: give it by tc class add";
+                    return dump.problem(head.line, word, says, true);
+                }
                 let default =
                     words.iter().position(|word| *word == "default").and_then(|at| words.get(at + 1));
                 queue.default_class = default.map(|class| class.trim_start_matches("0x").to_string());

@@ -113,7 +113,8 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
     for section in &sections {
         one(dump, section, device, kernel);
     }
-    if dump.queues.is_empty() && dump.classes.is_empty() {
+    let is_wrong = dump.problems.iter().any(|problem| problem.fatal);
+    if dump.queues.is_empty() && dump.classes.is_empty() && !is_wrong {
         let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
         dump.problem(1, "[...]", format!("no section of a queue is in the file: {}", known.join(", ")), true);
     }

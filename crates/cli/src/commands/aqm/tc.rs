@@ -247,15 +247,27 @@ fn defaults(name: &str, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let set = |(kernel, set): &(Kernel, Option<&defaults::Defaults>)| {
             let words = set.map(|set| set.words);
-            json!({ "kernel": kernel.to_string(), "words": words, "source": set.map(|set| set.source) })
+            json!({
+                "kernel": kernel.to_string(),
+                "words": words,
+                "measured": Kernel::MEASURED.contains(kernel),
+                "source": set.map(|set| set.source),
+            })
         };
         let sets: Vec<_> = sets.iter().map(set).collect();
         return json::print(&json!({ "algorithm": name, "qdisc": qdisc, "defaults": sets }));
     }
-    let row = |(kernel, set): &(Kernel, Option<&defaults::Defaults>)| {
+    // One row for all versions that have the same.
+    let row = |same: &[(Kernel, Option<&defaults::Defaults>)]| {
+        let [(first, set), ..] = same else { return Vec::new() };
+        let last = same.last().map_or(*first, |(kernel, _)| *kernel);
+        let versions = if last == *first { first.to_string() } else { format!("{first} to {last}") };
+        let is_among = |kernel: &&Kernel| same.iter().any(|(other, _)| other == *kernel);
+        let measured: Vec<String> = Kernel::MEASURED.iter().filter(is_among).map(Kernel::to_string).collect();
         let (words, source) = set.map_or(("not there", ""), |set| (set.words, set.source));
-        vec![kernel.to_string(), words.to_string(), source.to_string()]
+        vec![versions, words.to_string(), measured.join(", "), source.to_string()]
     };
-    let rows: Vec<Vec<String>> = sets.iter().map(row).collect();
-    terminal::print(&table::text(&["Linux", &format!("defaults of {qdisc}"), "from"], &rows))
+    let words = |set: Option<&defaults::Defaults>| set.map(|set| set.words);
+    let rows: Vec<Vec<String>> = sets.chunk_by(|a, b| words(a.1) == words(b.1)).map(row).collect();
+    terminal::print(&table::text(&["Linux", &format!("defaults of {qdisc}"), "measured on", "from"], &rows))
 }

@@ -46,6 +46,9 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
         let more = problems.len() - many + dump.more_problems;
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         let why = match many {
+            0 if qdiscs(&dump, device).any(|queue| queue.kind == "htb") => {
+                "htb: its classes are not in the text; add what tc class show prints".to_string()
+            }
             0 => "no queue is in it that is an algorithm: give a line such as 'fq_codel target 5ms'"
                 .to_string(),
             _ => problems[..many].join("; ") + &more,
@@ -390,8 +393,10 @@ fn scenario(links: &[Shaped]) -> Result<String, Failure> {
         text.push_str(&tables);
     }
     let lacking = quell_lab::distinct(lacking);
-    if links.iter().any(|link| rate(link).is_some() && !matches!(link.shape, Shape::Rate(_))) {
-        terminal::note("give the link a delay, and a rate above the one that is shaped to");
+    let is_shaped = links.iter().any(|link| rate(link).is_some() && !matches!(link.shape, Shape::Rate(_)));
+    if is_shaped && lacking.contains(&"rate") {
+        let delay = if lacking.contains(&"delay") { "a delay, and " } else { "" };
+        terminal::note(&format!("give the link {delay}a rate above the one that is shaped to"));
     } else if let [keys @ .., last] = &lacking[..] {
         let begin = if keys.is_empty() { String::new() } else { format!("a {} and ", keys.join(", a ")) };
         terminal::note(&format!("give the link {begin}a {last}, of which the lines say nothing"));
