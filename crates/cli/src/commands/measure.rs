@@ -8,8 +8,10 @@ use quell_capture::{
     self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Layer, Options, Report,
     RoundTrips, Subnet, Summary, Traffic, TripMethod,
 };
+use quell_recommend::{Goal, Load, Plan, Request, Span};
+use quell_router::Can;
 use quell_router::technology::{self, Technology};
-use quell_units::{BitRate, Bytes};
+use quell_units::{BitRate, Bytes, Duration};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
@@ -48,10 +50,10 @@ pub struct Args {
     trace: PathBuf,
     /// Length of the intervals over which active flows are counted.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
-    interval: quell_units::Duration,
+    interval: Duration,
     /// How long a flow counts as active after its last packet.
     #[arg(long, value_name = "TIME", default_value = "60 s")]
-    window: quell_units::Duration,
+    window: Duration,
     /// Networks on one side of the link; default: the side that opens connections.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     inside: Vec<Subnet>,
@@ -145,7 +147,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
             iperf3: beside.iperf3.as_ref(),
             irtt: beside.irtt.as_ref(),
             contradictions: &contradictions,
-            next: next.map(|(command, _)| command),
+            next: next.and_then(|next| next.command),
             intervals: args.intervals.then_some(&intervals),
         });
     }
@@ -159,7 +161,7 @@ fn text(
     report: &Report,
     options: &Options,
     beside: &Beside,
-    next: Option<(String, Vec<String>)>,
+    next: Option<Next>,
     intervals: &[Interval],
 ) -> String {
     let format = match report.format {
@@ -193,7 +195,7 @@ fn text(
     }
     text += "\n";
     text += "next  ";
-    let (command, assumed) = next.unwrap_or_else(|| {
+    let next = next.unwrap_or_else(|| {
         let needed = [
             (
                 report.directions.iter().all(|d| d.capacity.capacity_bps.is_none()),
@@ -203,14 +205,14 @@ fn text(
         ];
         let needed: Vec<&str> =
             needed.iter().filter(|(missing, _)| *missing).map(|(_, what)| *what).collect();
-        (format!("quell recommend needs {}", needed.join(";\n      ")), Vec::new())
+        let words = format!("quell recommend needs {}", needed.join(";\n      "));
+        Next { command: None, words: vec![words] }
     });
-    text += &command;
+    let is_varied = next.command.is_some();
+    let lines: Vec<String> = next.command.into_iter().chain(next.words).collect();
+    text += &lines.join("\n      ");
     text += "\n";
-    for assumed in assumed {
-        text += &format!("      {assumed}\n");
-    }
-    if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied) {
+    if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied).filter(|_| is_varied) {
         text += &format!(
             "      Handshakes that took longer than {} are taken to have waited in the queue. If some paths are longer: --rtt \
              up to\n      theirs.\n",
@@ -525,13 +527,21 @@ fn shortest(report: &Report) -> Option<f64> {
     loaded.chain(handshakes).filter(|trip| *trip > 0.0).min_by(f64::total_cmp)
 }
 
-/// The command that answers for what was measured, and what it assumes beside; none unless R and a rate are known.
-fn next(args: &Args, report: &Report) -> Option<(String, Vec<String>)> {
+/// What to run next.
+struct Next {
+    /// The command; none if it would refuse.
+    command: Option<String>,
+    /// What it assumes, or why it would refuse.
+    words: Vec<String>,
+}
+
+/// The command that answers for what was measured; none unless R and a rate are known.
+fn next(args: &Args, report: &Report) -> Option<Next> {
     // Without blanks nothing needs quotes.
     let plain = |text: String| text.replace(' ', "");
     let rtt = |seconds: f64| {
         let nanos = significant(seconds * 1e9).parse::<f64>().ok()? as u64;
-        (nanos > 0).then(|| plain(quell_units::Duration::from_nanos(nanos).to_string()))
+        (nanos > 0).then(|| plain(Duration::from_nanos(nanos).to_string()))
     };
     let least = shortest(report)?;
     let usual = report
@@ -580,10 +590,35 @@ fn next(args: &Args, report: &Report) -> Option<(String, Vec<String>)> {
         true => format!(" --capture {}", quoted(&args.trace.display().to_string())),
         false => String::new(),
     };
-    let (least, usual, link) = (rtt(least)?, rtt(usual)?, technology.name);
-    let command =
-        format!("quell recommend --down {down} --up {up} --rtt {least}..{usual} --link {link}{capture}");
-    Some((command, assumed))
+    let (rtt, link) = (format!("{}..{}", rtt(least)?, rtt(usual)?), technology.name);
+    Some(match planned(technology, &down, &up, &rtt) {
+        Ok(_) => {
+            let command =
+                format!("quell recommend --down {down} --up {up} --rtt {rtt} --link {link}{capture}");
+            Next { command: Some(command), words: assumed }
+        }
+        Err(why) => {
+            Next { command: None, words: vec![format!("quell recommend has no answer for this link: {why}")] }
+        }
+    })
+}
+
+/// What `quell recommend` would try for these words.
+fn planned(technology: &'static Technology, down: &str, up: &str, rtt: &str) -> Result<Plan, String> {
+    let (down, up, rtt): (Span<BitRate>, Span<BitRate>, Span<Duration>) =
+        (down.parse()?, up.parse()?, rtt.parse()?);
+    quell_recommend::plan(&Request {
+        technology,
+        down,
+        up,
+        rtt,
+        hosts: 1,
+        load: Load::usual(technology)?,
+        goal: Goal::usual(technology, false, rtt.most),
+        can: Can::parse("linux")?.algorithms(),
+        cpu_limit: None,
+        trace: None,
+    })
 }
 
 /// The kind of link that counts packets as a layer does; else Ethernet, which stands for what is not known.

@@ -69,12 +69,17 @@ fn the_three_quantities_their_methods_and_the_next_command() {
     assert!(line("R ").contains("50.0 ms") && line("R ").contains("4 handshakes"), "{out}");
     assert!(line("up ").contains(" 40.00 "), "{out}");
     assert!(line("down ").contains(" 1498 ") && line("down ").contains(" 1500 "), "{out}");
-    let next =
-        "next  quell recommend --down 9.91Mbit/s --up 9.91Mbit/s --rtt 50ms..50ms --capture trace.pcap";
-    assert_eq!(lines[lines.len() - 2], next);
+    // Frames with check sums, preambles and gaps are 1538 bytes where IP has 1500.
+    let next = "next  quell recommend --down 10.2Mbit/s --up 10.2Mbit/s --rtt 50ms..50ms --link ethernet --capture trace.pcap";
+    assert_eq!(lines[lines.len() - 3], next);
+    assert!(lines[lines.len() - 2].contains("put it in the place of ethernet"), "{out}");
     assert!(lines[lines.len() - 1].contains("does not show the rate up"), "{out}");
-    let frames = bench.ok(&["measure", "trace.pcap", "--layer", "capture"]);
-    assert!(frames.contains("--down 10Mbit/s") && frames.contains("those of the frames"), "{frames}");
+    for layer in ["capture", "ethernet"] {
+        let frames = bench.ok(&["measure", "trace.pcap", "--layer", layer]);
+        assert!(frames.contains("--down 10.2Mbit/s") && frames.contains("--link ethernet"), "{frames}");
+    }
+    let docsis = bench.ok(&["measure", "trace.pcap", "--layer", "docsis"]);
+    assert!(docsis.contains("--down 10Mbit/s") && docsis.contains("--link docsis"), "{docsis}");
     assert!(!out.contains('\u{1b}'), "colors in a pipe");
 
     let long = bench.ok(&["measure", "trace.pcap", "--intervals", "--interval", "500ms", "--window", "2 s"]);
@@ -102,7 +107,7 @@ fn json_has_the_documented_shape() {
     assert_eq!(json["intervals"][0]["up"]["packets"], 8);
     assert_eq!(
         json["next"],
-        "quell recommend --down 9.91Mbit/s --up 9.91Mbit/s --rtt 50ms..50ms --capture trace.pcap"
+        "quell recommend --down 10.2Mbit/s --up 10.2Mbit/s --rtt 50ms..50ms --link ethernet --capture trace.pcap"
     );
     assert_eq!(json["layer"], "ip");
     assert!((down["capacity_capture_bps"].as_f64().unwrap() / 1e7 - 1.0).abs() < 1e-9);
@@ -425,31 +430,168 @@ fn iperf3_and_irtt_stand_beside_the_capture() {
     assert!(ran.code == 2 && ran.err.contains("iperf3 failed: unable to connect to server"), "{}", ran.err);
 }
 
-/// Each word of the command that is suggested, as a shell splits it, is a flag that it has or its value.
+/// The packets of a pcap file of Ethernet: their heads and frames.
+fn packets(file: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let mut all = Vec::new();
+    let mut rest = &file[24..];
+    while let Some((head, behind)) = rest.split_at_checked(16) {
+        let length = u32::from_le_bytes(head[8..12].try_into().unwrap()) as usize;
+        let (frame, behind) = behind.split_at(length);
+        all.push((head, frame));
+        rest = behind;
+    }
+    all
+}
+
+/// A pcap file of other frames at the same times.
+fn pcap<'a>(link: u32, frames: impl IntoIterator<Item = (&'a [u8], Vec<u8>)>) -> Vec<u8> {
+    let mut file = trace()[..20].to_vec();
+    file.extend(link.to_le_bytes());
+    for (head, frame) in frames {
+        file.extend(&head[..8]);
+        for _ in 0..2 {
+            file.extend((frame.len() as u32).to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    file
+}
+
+/// Captures of many kinds: their names and bytes.
+fn captures() -> Vec<(&'static str, Vec<u8>)> {
+    let whole = trace();
+    let all = packets(&whole);
+    let with = |link, before: &dyn Fn(&[u8]) -> Vec<u8>| {
+        pcap(link, all.iter().map(|(head, frame)| (*head, [&before(frame)[..], &frame[14..]].concat())))
+    };
+    // IEEE 802.11 behind an empty head of radiotap, with LLC and SNAP.
+    let mut air = vec![0, 0, 8, 0, 0, 0, 0, 0, 8, 1, 0, 0];
+    air.extend([2; 18]);
+    air.extend([0, 0, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+    let gre = |frame: &[u8]| {
+        let mut outer = vec![2; 12];
+        outer.extend([8, 0, 0x45, 0]);
+        outer.extend(((frame.len() - 14 + 24) as u16).to_be_bytes());
+        outer.extend([0, 0, 0, 0, 64, 47, 0, 0, 10, 1, 0, 1, 10, 1, 0, 2, 0, 0, 8, 0]);
+        outer
+    };
+    // Addresses are in IPv4's header behind that of Ethernet: the server's begin with 192.
+    let of = |down: bool| {
+        pcap(
+            1,
+            all.iter().filter(|(_, f)| (f[26] == 192) == down).map(|(head, frame)| (*head, frame.to_vec())),
+        )
+    };
+    // Every twentieth packet with data is lost behind the queue, and comes again 100 ms later.
+    let lost = trace_of(20, |k| if k % 20 == 19 { k * 1514 * 800 + 100_000_000 } else { k * 1514 * 800 });
+    let lost = {
+        let mut sorted = packets(&lost);
+        sorted.sort_by_key(|(head, _)| {
+            <[u32; 2]>::from([&head[..4], &head[4..8]].map(|b| u32::from_le_bytes(b.try_into().unwrap())))
+        });
+        pcap(1, sorted.into_iter().map(|(head, frame)| (head, frame.to_vec())))
+    };
+    // Handshakes of TCP, and the data in datagrams to port 443.
+    let quic = pcap(
+        1,
+        all.iter().enumerate().map(|(i, (head, frame))| {
+            let mut frame = frame.to_vec();
+            if i >= 12 {
+                frame[23] = 17;
+                let length = (frame.len() - 34) as u16;
+                frame[38..40].copy_from_slice(&length.to_be_bytes());
+                frame[42] = 0x40;
+            }
+            (*head, frame)
+        }),
+    );
+    vec![
+        ("ethernet.pcap", whole.clone()),
+        ("it's mine.pcap", whole.clone()),
+        ("-begins-with-a-dash.pcap", whole.clone()),
+        ("losses.pcap", lost),
+        ("quic.pcap", quic),
+        ("up.pcap", of(false)),
+        ("down.pcap", of(true)),
+        ("no-load.pcap", whole[..24 + 12 * (16 + 54)].to_vec()),
+        ("radiotap.pcap", with(127, &|_| air.clone())),
+        ("gre.pcap", with(1, &gre)),
+        ("sender.pcap.zst", include_bytes!("captures/tso-sender.pcap.zst").to_vec()),
+    ]
+}
+
+/// The commands that captures lead to are those that `quell recommend` takes: it plans their runs, and refuses only the
+/// folder, which has a file of that name.
 #[test]
-fn the_next_command_has_the_flags_of_recommend() {
+fn each_next_command_is_one_that_recommend_takes() {
     let bench = Bench::new();
-    std::fs::write(bench.path("it's mine.pcap"), trace()).unwrap();
-    let json = bench.json(&["measure", "it's mine.pcap", "--format", "json"]);
+    std::fs::create_dir(bench.path("full")).unwrap();
+    bench.file("full/today.toml", "");
+    let mut without = Vec::new();
+    for (name, bytes) in captures() {
+        std::fs::write(bench.path(name), bytes).unwrap();
+        let path = format!("./{name}");
+        let json = bench.json(&["measure", &path, "--format", "json"]);
+        let text = bench.ok(&["measure", &path]);
+        let Some(next) = json["next"].as_str() else {
+            assert!(text.contains("next  quell recommend needs "), "{name}: {text}");
+            without.push(name);
+            continue;
+        };
+        assert!(text.contains(&format!("next  {next}\n")), "{name}: {text}");
+        let script = format!("printf '%s\\n' {next}");
+        let split = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let words = String::from_utf8(split.stdout).unwrap();
+        let words: Vec<&str> = words.lines().skip(1).chain(["--save", "full"]).collect();
+        let ran = bench.run(&words);
+        assert!(
+            ran.code == 2 && ran.err.contains("full/today.toml exists; use --overwrite"),
+            "{name}: {next}: {}",
+            ran.err
+        );
+    }
+    // Without data there is no rate, and without the other direction no handshake.
+    assert_eq!(without, ["up.pcap", "down.pcap", "no-load.pcap"]);
+}
+
+/// A command that was printed, run as it is but for its load.
+#[test]
+fn a_next_command_has_an_answer() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("sender.pcap.zst"), include_bytes!("captures/tso-sender.pcap.zst")).unwrap();
+    let json = bench.json(&["measure", "sender.pcap.zst", "--format", "json"]);
     let next = json["next"].as_str().unwrap();
-    let split =
-        std::process::Command::new("sh").args(["-c", &format!("printf '%s\\n' {next}")]).output().unwrap();
-    let words = String::from_utf8(split.stdout).unwrap();
-    let words: Vec<&str> = words.lines().collect();
-    let expected = [
-        "quell",
-        "recommend",
-        "--down",
-        "9.91Mbit/s",
-        "--up",
-        "9.91Mbit/s",
-        "--rtt",
-        "50ms..50ms",
-        "--capture",
-        "it's mine.pcap",
-    ];
-    assert_eq!(words, expected);
-    assert!(words[3].parse::<quell_units::BitRate>().is_ok());
-    let (least, most) = words[7].split_once("..").unwrap();
-    assert!([least, most].iter().all(|t| t.parse::<quell_units::Duration>().is_ok()));
+    bench.file(
+        "call.toml",
+        "[[flows]]\nname = \"call\"\nkind = \"udp\"\nrate = \"100 kbit/s\"\npacket = \"200 B\"\nmeasure_delay = true\n",
+    );
+    let words: Vec<&str> =
+        next.split(' ').skip(1).chain(["--load", "call.toml", "--can", "codel", "-q"]).collect();
+    let out = bench.ok(&words);
+    assert!(out.contains("goal: call P99 < 20 ms") && out.contains("codel"), "{out}");
+}
+
+/// A real capture: Linux sends through a router whose `tbf` limits it to 10 Mbit/s with a buffer of 60 kB, and 20 ms of
+/// delay beyond. The capture is the sender's, with frames of up to 64 kB for its card to cut.
+#[test]
+fn a_sender_with_segmentation_offload_is_measured_as_its_router_says() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("sender.pcap.zst"), include_bytes!("captures/tso-sender.pcap.zst")).unwrap();
+    let json = bench.json(&["measure", "sender.pcap.zst", "--format", "json"]);
+    let up = &json["directions"][0];
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+    // tbf counts frames of 1514 bytes, of which IP has 1500.
+    let rate = number(&up["capacity"]["capacity_bps"]);
+    assert!((rate / (1e7 * 1500.0 / 1514.0) - 1.0).abs() < 0.005, "{rate}");
+    assert_eq!(up["capacity"]["verdict"], "beyond");
+    assert!(number(&up["joined_frames"]) > 500.0 && number(&up["mean_data_packet_bytes"]) < 1500.1, "{up}");
+    // iperf3 says 54 segments were sent again, of the 4134 packets here.
+    assert!((number(&up["retransmitted_share"]) * number(&up["data_packets"]) - 54.0).abs() < 1.0, "{up}");
+    // An empty path takes 20 ms, a full buffer 48 ms more; iperf3 says 57 ms on average.
+    let trips = &up["loaded_round_trips"];
+    assert!(number(&trips["samples"]) > 1000.0, "{trips}");
+    assert!((number(&trips["least_s"]) - 0.0201).abs() < 0.0005, "{trips}");
+    let median = number(&trips["quantiles_s"][0]);
+    assert!((0.052..0.066).contains(&median), "{trips}");
+    assert!((0.060..0.072).contains(&number(&trips["quantiles_s"][2])), "{trips}");
 }
