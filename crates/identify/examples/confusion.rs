@@ -32,14 +32,15 @@ fn scenario(path: (f64, f64, usize), queue: (&str, f64, &str, &str), seed: u64) 
     };
     let mut text = format!(
         "schema = 1\ndialect = \"linux\"\nduration = \"30 s\"\nwarmup = \"0 s\"\nseeds = [{seed}]\n\n[dumbbell]\nrate = \"{} \
-         bit/s\"\ndelay = \"2 ms\"\nbuffer = \"{buffer}\"\necn = true\naccess_rate = \"1 Gbit/s\"\n\n[dumbbell.reverse]\nrate = \
-         \"1 Gbit/s\"\n\n[[aqm]]\n{aqm}\n",
-        (rate * 1e6).round()
+         bit/s\"\ndelay = \"{} us\"\nbuffer = \"{buffer}\"\necn = true\naccess_rate = \"1 Gbit/s\"\n\n[dumbbell.reverse]\nrate = \
+         \"1 Gbit/s\"\ndelay = \"1 us\"\n\n[[aqm]]\n{aqm}\n",
+        (rate * 1e6).round(),
+        rtt * 1e3 - 1.0
     );
     for i in 0..flows {
         text += &format!(
             "\n[[flows]]\nname = \"f{i}\"\nrtt = \"{rtt} ms\"\nstart = \"{} ms\"\ntcp = {{ congestion = \"cubic\", ecn = false, \
-             packet = \"1514 B\" }}\n",
+             packet = \"1448 B\" }}\n",
             4100 * i
         );
     }
@@ -56,6 +57,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for path in PATHS {
         for queue in QUEUES {
             let found = simulate_at_sender(&scenario(path, queue, 1234), 1234)?;
+            if let Ok(dir) = std::env::var("DUMP") {
+                std::fs::write(
+                    format!("{dir}/{}-{}-{}.pcapng", queue.0, queue.1, path.2),
+                    quell_identify::simulate(&scenario(path, queue, 1234), 1234)?,
+                )?;
+            }
             let observed = Observed::of(&found, 60.0, None, None)?;
             let answer = identify(&observed, &question, &|_| {}, &AtomicBool::new(false))?;
             let answer = answer.ok_or("stopped")?;

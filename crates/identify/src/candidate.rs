@@ -104,7 +104,7 @@ impl Discipline {
 
     /// The scenario that tries it on an observed path with a value of its parameter. Rate and round trip are drawn from
     /// what is known of them, and starts from a few milliseconds: no queue depends on that exactly.
-    pub(crate) fn scenario(self, value: f64, observed: &Observed, tcp: &str, seed: u64) -> String {
+    pub fn scenario(self, value: f64, observed: &Observed, tcp: &str, seed: u64) -> String {
         let mut draw = Seed(seed).stream("identify");
         let (rate, [low, high]) = observed.rate_bps;
         let rate = (rate + draw.uniform_in(-1.0, 1.0) * (high - low) / 2.0).max(1000.0);
@@ -113,29 +113,33 @@ impl Discipline {
         let (buffer, aqm) = self.queue(value, rate, packet);
         // Ends that are faster than the link by far.
         let access = (rate * 20.0).max(1e9);
+        // The shortest round trip of data has a packet's time on the link in it. The link itself has the delay of the flows
+        // with the shortest one, so that their senders are next to both ways.
+        let sending = f64::from(packet) * 8e6 / rate;
+        let rtt = |base_s: f64| libm::round(base_s * stretch * 1e6 - sending).max(10.0);
         let least = observed.flows.iter().map(|flow| flow.base_s).fold(f64::MAX, f64::min);
-        let near = (least * 0.2e6).max(1.0);
+        let near = rtt(least) - 1.0;
         let mut text = format!(
             "schema = 1\ntitle = \"identify\"\ndialect = \"linux\"\nduration = \"{} ms\"\nwarmup = \"0 s\"\nseeds = [{seed}]\n\
              mean_packet = \"{packet} B\"\n\n[dumbbell]\nrate = \"{} bit/s\"\ndelay = \"{} us\"\nbuffer = \"{buffer}\"\necn = \
-             true\naccess_rate = \"{} bit/s\"\n\n[dumbbell.reverse]\nrate = \"{} bit/s\"\nbuffer = \"10000 packets\"\n\n\
+             true\naccess_rate = \"{} bit/s\"\n\n[dumbbell.reverse]\nrate = \"{} bit/s\"\ndelay = \"1 us\"\nbuffer = \"10000 packets\"\n\n\
              [[aqm]]\n{aqm}",
             libm::ceil(observed.seconds * 1e3),
             libm::round(rate),
-            libm::round(near),
+            near,
             libm::round(access),
             libm::round(access),
         );
         for (i, flow) in observed.flows.iter().enumerate() {
             let start = libm::round(flow.start_s * 1e6 + draw.uniform_in(0.0, 5000.0));
-            let rtt = libm::round(flow.base_s * 1e6 * stretch).max(4.0 * near);
+            let rtt = rtt(flow.base_s);
             let stop = libm::round(flow.stop_s * 1e6).max(start + 1000.0);
             // A new line per key, as scenario files have it.
             let _ = write!(
                 text,
                 "\n[[flows]]\nname = \"f{i}\"\nrtt = \"{rtt} us\"\nstart = \"{start} us\"\nstop = \"{stop} us\"\ntcp = {{ \
-                 congestion = \"{tcp}\", packet = \"{packet} B\", ecn = {} }}\n",
-                flow.ecn
+                 congestion = \"{tcp}\", packet = \"{} B\", ecn = {} }}\n",
+                observed.payload, flow.ecn
             );
         }
         text

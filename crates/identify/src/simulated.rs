@@ -65,8 +65,11 @@ pub fn simulate_at_sender(text: &str, seed: u64) -> Result<Transfers, Simulation
 }
 
 impl Run {
-    /// Simulates it, and reduces what its senders see.
-    pub(crate) fn statistics(&self, observed: &Observed, tcp: &str) -> Result<Statistics, SimulationError> {
+    /// Simulates it on an observed path, and reduces what its senders see.
+    ///
+    /// # Errors
+    /// As [`simulate`].
+    pub fn statistics(&self, observed: &Observed, tcp: &str) -> Result<Statistics, SimulationError> {
         let text = self.discipline.scenario(self.value, observed, tcp, self.seed);
         let named = |SimulationError(_, why)| SimulationError(self.discipline.name(), why);
         let found = simulate_at_sender(&text, self.seed).map_err(named)?;

@@ -72,10 +72,7 @@ impl Frame {
 
 /// The shortest round trip of each flow's path, in nanoseconds.
 pub(crate) fn bases(flows: &[&Transfer], paths: &[usize]) -> Vec<u64> {
-    let least = |flow: &Transfer| {
-        let trips = flow.trips.iter().map(|trip| trip.trip);
-        trips.chain(flow.beyond).min().unwrap_or(u64::MAX)
-    };
+    let least = |flow: &Transfer| flow.trips.iter().map(|trip| trip.trip).min().unwrap_or(u64::MAX);
     let own: Vec<u64> = flows.iter().map(|flow| least(flow)).collect();
     let of_path = |path: usize| {
         let same = own.iter().zip(paths).filter(|(_, p)| **p == path).map(|(least, _)| *least);
