@@ -32,6 +32,7 @@
 #![deny(missing_docs)]
 
 mod arrivals;
+mod bulk;
 mod clock;
 mod echoes;
 mod error;
@@ -47,6 +48,7 @@ mod segments;
 mod tests;
 
 pub use arrivals::{Arrival, ArrivalOptions, Arrivals, Size, arrivals};
+pub use bulk::{Again, Transfer, Transfers, Trip, transfers};
 pub use error::{ArrivalsError, CaptureError, Found, OptionError};
 pub use measure::measure;
 pub use options::{Layer, Options, Subnet};

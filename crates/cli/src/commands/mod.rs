@@ -24,6 +24,8 @@ mod export;
 #[cfg(all(feature = "all", target_os = "linux"))]
 mod gateway;
 #[cfg(feature = "all")]
+mod identify;
+#[cfg(feature = "all")]
 mod import;
 #[cfg(feature = "all")]
 mod lab;
@@ -62,8 +64,8 @@ use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
     absent as bundle, absent as characterize, absent as completions, absent as conformance, absent as export,
-    absent as import, absent as lab, absent as man, absent as measure, absent as recommend,
-    absent as reproduce,
+    absent as identify, absent as import, absent as lab, absent as man, absent as measure,
+    absent as recommend, absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -88,6 +90,7 @@ Examples:
   quell tcp describe cubic
   quell scenario check my.toml
   quell measure trace.pcap
+  quell identify trace.pcap
   quell import pcap trace.pcap
   quell export flent results/main
   quell conformance run -- ./my-aqm
@@ -110,6 +113,7 @@ pub fn note_of_absent() -> Option<String> {
         "wire",
         "gateway",
         "measure",
+        "identify",
         "recommend",
         "import",
         "export",
@@ -203,6 +207,8 @@ pub enum Command {
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
+    /// Identify the queue of a path from a capture at a sender: its discipline, buffer or target, by simulation.
+    Identify(identify::Args),
     /// Import traffic for scenarios from packet captures, links from netem, or results from Flent.
     Import(import::Args),
     /// Write results in the formats of other programs.
@@ -251,6 +257,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Wire(args) => wire::run(&args, line),
         Command::Gateway(args) => gateway::run(&args, line),
         Command::Measure(args) => measure::run(&args, line),
+        Command::Identify(args) => identify::run(&args, line),
         Command::Import(args) => import::run(&args, line),
         Command::Export(args) => export::run(&args, line),
         Command::Aqm(command) => aqm::run(&command),

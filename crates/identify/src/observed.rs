@@ -1,0 +1,266 @@
+//! What a capture says before any candidate is tried: flows, round trip, rate, statistics.
+
+use quell_capture::{Transfer, Transfers};
+use quell_units::{BitRate, Duration};
+use serde::Serialize;
+
+use crate::statistics::{Frame, Statistics, bases, quantile};
+
+/// A flow, as it is simulated again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Flow {
+    /// When it began, in seconds after the first packet.
+    pub start_s: f64,
+    /// When it sent its last data.
+    pub stop_s: f64,
+    /// Its round trip without a queue, in seconds.
+    pub base_s: f64,
+    /// Its packets are ECN-capable.
+    pub ecn: bool,
+}
+
+/// A capture, measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// The flows that carry nearly everything.
+    pub flows: Vec<Flow>,
+    /// Transfers that are left out, because they carried next to nothing.
+    pub left_out: usize,
+    /// The payload of a packet, in bytes.
+    pub payload: u32,
+    /// The rate of the link for packets with Ethernet's header, in bit/s, and its 95% interval.
+    pub rate_bps: (f64, [f64; 2]),
+    /// The rate was given, or was measured while packets waited; otherwise it is the highest over a second.
+    pub rate_is_known: bool,
+    /// The length that is looked at, in seconds.
+    pub seconds: f64,
+    /// The delay that 99% of the data stayed below, in seconds.
+    pub high_s: f64,
+    pub(crate) frame: Frame,
+    /// The statistics.
+    pub statistics: Statistics,
+}
+
+/// The reason why a capture says nothing of a queue; tells what to capture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It has no TCP data.
+    #[error(
+        "has no TCP data (of {packets} packets {tcp} are TCP); capture bulk TCP transfers through the bottleneck at their \
+         sender, such as iperf3"
+    )]
+    NoTcp {
+        /// Its packets.
+        packets: u64,
+        /// Those of TCP.
+        tcp: u64,
+    },
+    /// The data are not acknowledged in it.
+    #[error("has no round trips: acknowledgments are missing; capture both directions")]
+    OneWay,
+    /// It was made near the receiver.
+    #[error(
+        "was made near the receiver, where acknowledgments follow data at once; capture at the sender, before the \
+         bottleneck"
+    )]
+    AtReceiver,
+    /// It is too short.
+    #[error("has {seconds} s of transfers; at least {least} s are needed, better 30 s")]
+    Short {
+        /// The seconds that it has, in words.
+        seconds: String,
+        /// The seconds that are needed.
+        least: u32,
+    },
+    /// Nothing ever waited.
+    #[error(
+        "has no loaded queue: round trips never rise above {base} and nothing was lost; capture while transfers fill the \
+         bottleneck"
+    )]
+    Idle {
+        /// The round trip, in words.
+        base: String,
+    },
+    /// It has more flows than are simulated.
+    #[error("has {flows} bulk flows; at most {most} are simulated. Capture fewer flows")]
+    Many {
+        /// Its flows.
+        flows: usize,
+        /// The most.
+        most: usize,
+    },
+}
+
+/// The shortest capture, in seconds.
+const SHORTEST: u32 = 5;
+/// The most flows.
+const MOST: usize = 64;
+/// Headers that a packet with data has in simulations beside its payload: Ethernet, IPv4, TCP with time stamps.
+pub(crate) const HEADERS: u32 = 66;
+
+impl Observed {
+    /// Measures a capture. At most `seconds` of it count. A rate that is given replaces the measured one, and so does a
+    /// round trip.
+    ///
+    /// # Errors
+    /// Where the capture cannot tell anything.
+    pub fn of(
+        found: &Transfers,
+        seconds: f64,
+        rate: Option<BitRate>,
+        rtt: Option<Duration>,
+    ) -> Result<Observed, Unfit> {
+        let (packets, tcp) = found.packets;
+        let total: u64 = found.transfers.iter().map(|t| t.packets.2).sum();
+        if total == 0 {
+            return Err(Unfit::NoTcp { packets, tcp });
+        }
+        // What carries less than 2% of all neither fills a queue nor tells much of it.
+        let flows: Vec<&Transfer> =
+            found.transfers.iter().filter(|t| 50 * t.packets.2 >= total && t.packets.0 >= 20).collect();
+        if flows.len() > MOST {
+            return Err(Unfit::Many { flows: flows.len(), most: MOST });
+        }
+        if flows.iter().all(|flow| flow.trips.is_empty()) {
+            return Err(Unfit::OneWay);
+        }
+        let near_receiver = |flow: &&&Transfer| {
+            let middle = median(flow.trips.iter().map(|trip| trip.trip as f64).collect());
+            flow.handshake.is_some_and(|(_, whole)| middle < 0.2 * whole as f64)
+        };
+        if flows.iter().filter(near_receiver).count() * 2 > flows.len() {
+            return Err(Unfit::AtReceiver);
+        }
+        let begin = flows.iter().map(|flow| flow.span.0).min().unwrap_or(0);
+        let end = flows.iter().map(|flow| flow.span.1).max().unwrap_or(0);
+        let end = end.min(begin + (seconds * 1e9) as u64);
+        let length = (end - begin) as f64 / 1e9;
+        if length < f64::from(SHORTEST) {
+            return Err(Unfit::Short { seconds: format!("{length:.1}"), least: SHORTEST });
+        }
+        // How fast a flow starts depends on the host more than on the queue.
+        let window = (begin + ((0.1 * length).min(3.0) * 1e9) as u64, end);
+        let mut known: Vec<_> = flows.iter().map(|flow| flow.path).collect();
+        known.sort_unstable();
+        known.dedup();
+        let paths: Vec<usize> =
+            flows.iter().map(|flow| known.binary_search(&flow.path).unwrap_or(0)).collect();
+        let mut own = bases(&flows, &paths);
+        if let Some(rtt) = rtt {
+            own.fill(rtt.nanos());
+        }
+        let base = own.iter().copied().min().unwrap_or(0) as f64 / 1e9;
+        let payload = flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1);
+        let wire = f64::from(payload + HEADERS) / f64::from(payload);
+        let measured = full_rate(&flows, &own, window, payload);
+        let given = rate.map(|rate| rate.bps() as f64 / 8.0 / wire);
+        let (bytes, [low, high]) = match (given, measured) {
+            (Some(given), _) => (given, [given; 2]),
+            (None, Some(measured)) => measured,
+            (None, None) => {
+                let lost = flows.iter().map(|flow| flow.again.len()).sum::<usize>();
+                if lost < 5 {
+                    return Err(Unfit::Idle { base: format!("{:.1} ms", base * 1e3) });
+                }
+                let most = busiest(&flows, window);
+                (most, [most; 2])
+            }
+        };
+        let packet = f64::from(payload) / bytes;
+        let frame = Frame { window, rate: bytes, base, packet, paths };
+        let statistics = Statistics::of(&flows, &frame);
+        let of = |(i, flow): (usize, &&Transfer)| Flow {
+            start_s: flow.handshake.map_or(flow.span.0, |(at, _)| at).saturating_sub(begin_all(&flows))
+                as f64
+                / 1e9,
+            stop_s: flow.span.1 as f64 / 1e9,
+            base_s: own[i] as f64 / 1e9,
+            ecn: flow.packets.1 * 2 > flow.packets.0,
+        };
+        let high_s = {
+            let all = flows.iter().enumerate().flat_map(|(i, flow)| {
+                let least = own[i];
+                flow.trips.iter().map(move |trip| trip.trip.saturating_sub(least) as f64 / 1e9)
+            });
+            let mut all: Vec<f64> = all.collect();
+            all.sort_by(f64::total_cmp);
+            quantile(&all, 0.99)
+        };
+        Ok(Observed {
+            flows: flows.iter().enumerate().map(of).collect(),
+            left_out: found.transfers.len() - flows.len(),
+            payload,
+            rate_bps: (8.0 * wire * bytes, [8.0 * wire * low, 8.0 * wire * high]),
+            rate_is_known: given.is_some() || measured.is_some(),
+            seconds: end as f64 / 1e9,
+            high_s,
+            frame,
+            statistics,
+        })
+    }
+}
+
+/// The first packet of any flow, with its handshake.
+fn begin_all(flows: &[&Transfer]) -> u64 {
+    flows.iter().map(|flow| flow.handshake.map_or(flow.span.0, |(at, _)| at)).min().unwrap_or(0)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    quantile(&values, 0.5)
+}
+
+/// The rate at which payload was delivered while packets waited throughout, in bytes per second, with a 95% interval.
+///
+/// It is read over stretches of 200 ms or two round trips. In each, every round trip of every flow is longer than the
+/// shortest by three packets and a millisecond.
+fn full_rate(
+    flows: &[&Transfer],
+    bases: &[u64],
+    window: (u64, u64),
+    payload: u32,
+) -> Option<(f64, [f64; 2])> {
+    let base = bases.iter().copied().min().unwrap_or(0);
+    let width = (2 * base).max(200_000_000);
+    let stretches = ((window.1 - window.0) / width) as usize;
+    let packet = 1e9 * f64::from(payload) / busiest(flows, window).max(1.0);
+    let enough = (3.0 * packet) as u64 + 1_000_000;
+    let mut sums = vec![(0_u64, false, true); stretches];
+    let place = |at: u64| (at.checked_sub(window.0)? / width).try_into().ok();
+    for (flow, base) in flows.iter().zip(bases) {
+        for (at, bytes) in &flow.delivered {
+            if let Some(sum) = place(*at).and_then(|i: usize| sums.get_mut(i)) {
+                sum.0 += bytes;
+            }
+        }
+        for trip in &flow.trips {
+            if let Some(sum) = place(trip.sent + trip.trip).and_then(|i: usize| sums.get_mut(i)) {
+                sum.1 = true;
+                sum.2 &= trip.trip > base + enough;
+            }
+        }
+    }
+    let full = sums.iter().filter(|(_, any, all)| *any && *all);
+    let mut rates: Vec<f64> = full.map(|(bytes, ..)| *bytes as f64 * 1e9 / width as f64).collect();
+    if rates.len() < 5 {
+        return None;
+    }
+    rates.sort_by(f64::total_cmp);
+    let middle = quantile(&rates, 0.5);
+    // The deviation of a median of so many, by the quartiles; a delayed acknowledgment moves bytes by one stretch.
+    let spread = (quantile(&rates, 0.75) - quantile(&rates, 0.25)) / 1.349;
+    let error = (2.0 * 1.2533 * spread / libm::sqrt(rates.len() as f64)).max(0.001 * middle);
+    Some((middle, [middle - error, middle + error]))
+}
+
+/// The highest rate of delivered payload over a second, in bytes per second.
+fn busiest(flows: &[&Transfer], window: (u64, u64)) -> f64 {
+    let width = 1_000_000_000;
+    let mut sums = vec![0_u64; ((window.1 - window.0) / width) as usize + 1];
+    for (at, bytes) in flows.iter().flat_map(|flow| &flow.delivered) {
+        if let Some(sum) = at.checked_sub(window.0).and_then(|at| sums.get_mut((at / width) as usize)) {
+            *sum += bytes;
+        }
+    }
+    sums.into_iter().max().unwrap_or(0) as f64
+}
