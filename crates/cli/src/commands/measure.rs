@@ -615,7 +615,8 @@ fn planned(technology: &'static Technology, down: &str, up: &str, rtt: &str) -> 
         hosts: 1,
         load: Load::usual(technology)?,
         goal: Goal::usual(technology, false, rtt.most),
-        can: Can::parse("linux")?.algorithms(),
+        can: Can::parse("linux")?,
+        device: None,
         cpu_limit: None,
         trace: None,
     })
