@@ -19,6 +19,8 @@ const LINK = {
   can: "openwrt",
   goal: "",
   hosts: "1",
+  load: "call",
+  cpu_limit: "400 kbit/s",
 };
 
 describe("the answer for a link on the page beside the command", () => {
@@ -34,7 +36,7 @@ describe("the answer for a link on the page beside the command", () => {
       run: (request) => of.ask({ do: "run", ...request }),
     });
     const { goal: _, ...rest } = LINK;
-    const options = Object.entries(rest).flatMap(([name, value]) => [`--${name}`, value]);
+    const options = Object.entries(rest).flatMap(([name, value]) => [`--${name.replace("_", "-")}`, value]);
     const args = ["recommend", ...options, "--no-cache", "--quiet", "--format", "json"];
     const { stdout, stderr, status } = spawnSync(QUELL, args, { encoding: "utf8", maxBuffer: 1 << 28 });
     assert.equal(status, 0, stderr);
@@ -54,6 +56,8 @@ describe("the answer for a link on the page beside the command", () => {
     ["goal", "cal P99 < 20 ms", 'did you mean "call P99"?'],
     ["hosts", "many", "from 1 to 250"],
     ["hosts", "0", "from 1 to 250"],
+    ["load", "hoem", 'did you mean "home"?'],
+    ["cpu_limit", "fast", "CPU limit: "],
   ]) {
     it(`names the field of ${field} = ${value}`, () => {
       const { goal, ...rest } = { ...LINK, [field]: value };

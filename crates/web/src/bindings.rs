@@ -370,7 +370,7 @@ fn recommended(ask: &mut impl FnMut(Value) -> Value) -> Value {
             .map(|run| {
                 let one = |seed: &Value| {
                     let run = json!({ "do": "run", "source": { "text": run["text"] }, "algorithm": run["algorithm"],
-                        "seed": seed, "step_s": run["duration_s"], "shown": false, "packed": true, "memory": 1e12 });
+                        "seed": seed, "step_s": run["duration_s"], "shown": false, "packed": true });
                     ask(run)["packed"].clone()
                 };
                 run["seeds"].as_array().unwrap().iter().map(one).collect()

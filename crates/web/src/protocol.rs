@@ -371,6 +371,10 @@ pub struct RecommendRequest {
     pub goal: Option<String>,
     /// How many hosts share it: a number from 1 to 250.
     pub hosts: String,
+    /// What a host sends and receives: home, or a load of `about`; default: what is usual for such a link.
+    pub load: Option<String>,
+    /// The most that the router's processor shapes, both directions together, such as "150 Mbit/s".
+    pub cpu_limit: Option<String>,
     /// What was found: of each answer so far, of each of its runs, the replications as `run` packs them.
     #[serde(default)]
     #[cfg_attr(test, ts(as = "Option<Vec<Vec<Vec<String>>>>", optional))]

@@ -5,11 +5,12 @@ use quell_recommend::{Column, Found, Goal, Judged, Load, Plan, Reach, Report, Re
 use quell_recommend::{Span, judge, margins, plan, reach};
 use quell_router::{Can, technology};
 use quell_scenario::Scenario;
+use quell_units::Duration;
 use quell_units::text::cut;
-use quell_units::{BitRate, Bytes, Duration};
 use quell_view::figures;
 
 use crate::answer::json;
+use crate::check::memory;
 use crate::fault::Fault;
 use crate::kept::read;
 use crate::protocol::{
@@ -18,24 +19,19 @@ use crate::protocol::{
 
 /// The fields of a message, as the library's refusals begin with them.
 const FIELDS: [&str; 4] = ["down", "up", "rtt", "hosts"];
-/// A full packet.
-const FRAME: Bytes = Bytes::new(1514);
-/// Bytes that any run needs, and those of what is kept of transfers, by packet.
-const ANY: f64 = 1e7;
-const OF_PACKET: f64 = 40.0;
 
 pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let request = request(ask)?;
-    // What else can be wrong is that the load does not answer the goal.
+    // What else can be wrong is that the load does not answer the goal, or that the processor is too slow for any rate.
     let mut plan = plan(&request).map_err(|why| wrong("goal", why))?;
     let mut found = ask.found.iter();
-    let Some(packed) = found.next() else { return json(&next(&plan, &plan.rows)) };
+    let Some(packed) = found.next() else { return json(&next(&plan.rows)) };
     let first = results(&plan.rows, packed)?;
     let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| Ok((&first, i))).collect();
     let mut answer = judge(&request, &plan, &points);
     let lower = margins(&request, &plan, &answer).map_err(Fault::request)?;
     if !lower.is_empty() {
-        let Some(packed) = found.next() else { return json(&next(&plan, &lower)) };
+        let Some(packed) = found.next() else { return json(&next(&lower)) };
         let tried = results(&lower, packed)?;
         let more = (0..lower.len()).map(|i| Ok((&tried, i)));
         let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
@@ -47,7 +43,7 @@ pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let best = &best.ok_or_else(|| Fault::failed("nothing was found".to_string()))?.candidate;
     let beyond = reach(&request, &plan, best).map_err(Fault::request)?;
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
-    let Some(packed) = found.next() else { return json(&next(&plan, &rows)) };
+    let Some(packed) = found.next() else { return json(&next(&rows)) };
     let tried = results(&rows, packed)?;
     let points: Vec<Found<'_>> = (0..rows.len()).map(|i| Ok((&tried, i))).collect();
     let (beyond, carries) = Reach::judge(&request, &plan, beyond, &points);
@@ -89,39 +85,36 @@ fn request(ask: &RecommendRequest) -> Result<Request, Fault> {
         Some(text) => text.parse().map_err(|why| wrong("goal", format!("goal: {why}")))?,
         None => Goal::usual(technology, down.moves() || up.moves(), rtt.most),
     };
-    let load = Load::usual(technology).map_err(Fault::failed)?;
-    let request = Request {
-        technology,
-        down,
-        up,
-        rtt,
-        hosts,
-        load,
-        goal,
-        can,
-        device: None,
-        cpu_limit: None,
-        trace: None,
+    let load = match &ask.load {
+        Some(name) => Load::named(name).map_err(|why| wrong("load", format!("load: {why}")))?,
+        None => Load::usual(technology).map_err(Fault::failed)?,
     };
-    let field = |why: &str| FIELDS.into_iter().find(|field| why.starts_with(field)).unwrap_or("can");
+    let cpu_limit = match &ask.cpu_limit {
+        Some(text) => Some(text.parse().map_err(|why| wrong("cpu_limit", format!("CPU limit: {why}")))?),
+        None => None,
+    };
+    let request =
+        Request { technology, down, up, rtt, hosts, load, goal, can, device: None, cpu_limit, trace: None };
+    let field = |why: &str| match why {
+        why if why.starts_with("cpu-limit") => "cpu_limit",
+        why => FIELDS.into_iter().find(|field| why.starts_with(field)).unwrap_or("can"),
+    };
     request.check().map_err(|why| wrong(field(&why), why))?;
     Ok(request)
 }
 
 /// What is to be run of rows.
-fn next(plan: &Plan, rows: &[Row]) -> Recommended<'static> {
-    let rate = BitRate::from_bps(plan.down.mean.bps().saturating_add(plan.up.mean.bps()));
+fn next(rows: &[Row]) -> Recommended<'static> {
     let run = |row: &Row| {
-        let Scenario { aqm, seeds, duration, .. } = &row.study.points.first()?.scenario;
-        // The links that are said to be full carry it: a point's own estimate takes fast links beside them for full, too.
-        let packets = rate.packets_per_sec(FRAME) * duration.as_secs_f64();
+        let point = row.study.points.first()?;
+        let Scenario { aqm, seeds, duration, .. } = &point.scenario;
         Some(RecommendedRun {
             text: row.text.clone(),
             algorithm: aqm.first()?.label().to_string(),
             seeds: seeds.list().into_iter().map(Seed).collect(),
             duration_s: duration.as_secs_f64(),
-            estimated_packets: packets,
-            estimated_memory: ANY + packets * OF_PACKET,
+            estimated_packets: point.estimated_packets(),
+            estimated_memory: memory(point),
         })
     };
     Recommended { runs: rows.iter().filter_map(run).collect(), answer: None }

@@ -14,6 +14,10 @@ export interface Asked {
   /** Empty: what is usual for such a link. */
   readonly goal: string;
   readonly hosts: string;
+  /** Empty: what is usual for such a link. */
+  readonly load: string;
+  /** Empty: the processor shapes any rate. */
+  readonly cpu_limit: string;
 }
 
 /** Whoever answers and runs. */
@@ -24,13 +28,18 @@ export interface Engines {
   progress?(round: number, finished: number, asked: number): void;
 }
 
-/** More than any of these runs needs: their estimates take fast links beside the link for full. */
-const MEMORY = 1e12;
+/** What is asked, without what is left empty. */
+export function said({ goal, load, cpu_limit, ...of }: Asked) {
+  return {
+    ...of,
+    ...(goal.trim() && { goal }),
+    ...(load.trim() && { load }),
+    ...(cpu_limit.trim() && { cpu_limit }),
+  };
+}
 
 /** The message about a link. */
-export function request({ goal, ...of }: Asked): Ask<"recommend"> {
-  return { do: "recommend", ...of, ...(goal.trim() && { goal }) };
-}
+export const request = (of: Asked): Ask<"recommend"> => ({ do: "recommend", ...said(of) });
 
 /** The answer for a link. */
 export async function drive(of: Asked, engines: Engines): Promise<RecommendedAnswer> {
@@ -45,7 +54,7 @@ export async function drive(of: Asked, engines: Engines): Promise<RecommendedAns
     const one = async (run: RecommendedRun, seed: RecommendedRun["seeds"][number]) => {
       const { text, algorithm, duration_s: step_s } = run;
       // Nothing is drawn of it: one sample of each series is enough.
-      const options = { step_s, shown: false, packed: true, memory: MEMORY };
+      const options = { step_s, shown: false, packed: true };
       const { packed } = await engines.run({ source: { text }, algorithm, seed, ...options }, run);
       finished += 1;
       say();

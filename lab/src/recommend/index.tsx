@@ -9,7 +9,7 @@ import { doc, FIRST, open } from "../state/document.ts";
 import { show } from "../state/layout.ts";
 import { FaultWords } from "../ui/fault.tsx";
 import { Button, Icon, names } from "../ui/index.tsx";
-import type { Asked } from "./drive.ts";
+import { type Asked, said } from "./drive.ts";
 import { asked, check, set, simulate, simulation, stop, wrong } from "./state.ts";
 
 /** What is typed is checked after a pause of this. */
@@ -42,7 +42,7 @@ export function RecommendPanel() {
 function Form() {
   const runs = simulation.value?.runs ?? false;
   const fault = wrong.value;
-  const { technologies = [], routers = [] } = about.value ?? {};
+  const { technologies = [], routers = [], loads = [] } = about.value ?? {};
   return (
     <form
       class="recommend-form"
@@ -77,6 +77,21 @@ function Form() {
       </datalist>
       <Field of="goal" title="Goal" hint="usual for such a link if empty" placeholder="call P99 < 20 ms" />
       <Field of="hosts" title="Hosts" />
+      <Field of="load" title="Load" hint="what each host does; usual for such a link if empty" list="recommend-loads" />
+      <datalist id="recommend-loads">
+        <option value="home">a household, half of whose downloads have BBR</option>
+        {loads.map(({ name, title }) => (
+          <option key={name} value={name}>
+            {title}
+          </option>
+        ))}
+      </datalist>
+      <Field
+        of="cpu_limit"
+        title="CPU limit"
+        hint="the most that the router shapes, both directions together; none if empty"
+        placeholder="150 Mbit/s"
+      />
       {fault && fault.field === null && (
         <div class="wrong-words small" role="alert">
           <FaultWords of={fault} />
@@ -286,7 +301,7 @@ const sentence = (text: string): string =>
   `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
 /** The command that gives the same answer. */
-function command({ goal, ...of }: Asked): string {
-  const options = Object.entries({ ...of, ...(goal.trim() && { goal }) });
-  return ["quell", "recommend", ...options.flatMap(([name, value]) => [`--${name}`, value])].map(shell).join(" ");
+function command(of: Asked): string {
+  const options = Object.entries(said(of)).map(([name, value]) => [`--${name.replace("_", "-")}`, value]);
+  return ["quell", "recommend", ...options.flat()].map(shell).join(" ");
 }

@@ -18,6 +18,8 @@ const USUAL: Asked = {
   can: "openwrt",
   goal: "",
   hosts: "1",
+  load: "",
+  cpu_limit: "",
 };
 
 /** What is asked now; a link may have brought anything, of which only texts count. */

@@ -7,7 +7,7 @@ use super::measure::{classes, measure};
 use super::observed_links;
 use super::packets::access_rate;
 use crate::files::Loaded;
-use crate::format::{FlowGroup, Kind, LinkFields};
+use crate::format::{AqmChoice, FlowGroup, GraphLink, Kind, LinkFields};
 use crate::values::{Access, OneOr};
 
 /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
@@ -16,10 +16,7 @@ pub(crate) fn estimated_packets(s: Loaded<'_>) -> f64 {
     let tcp = s.flows.iter().find(|g| g.kind.is_tcp()).map(FlowGroup::wire_bytes);
     // Scenarios without TCP: the default size of its packets.
     let size = s.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
-    let mean = |link: LinkFields<'_>| rate_over_time(&link, s.contents).mean(s.duration);
-    let row = s.parking_lot.as_ref().map_or(1.0, |p| f64::from(p.bottlenecks));
-    let links = s.links().filter(|(_, link)| link.buffer.is_some());
-    let bits_per_second = row * links.map(|(_, link)| mean(link)).sum::<f64>();
+    let bits_per_second = carried(s);
     let seconds = s.duration.as_secs_f64();
     // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
     let offered = |g: &FlowGroup| {
@@ -36,6 +33,53 @@ pub(crate) fn estimated_packets(s: Loaded<'_>) -> f64 {
         return recorded;
     }
     (udp + recorded).max(bits_per_second * seconds / size)
+}
+
+/// The bits that links with a queue carry in a second, if they are always busy in one direction. Of a graph, that is the
+/// faster one, and a link is no busier than what leads on from a node at which no flow ends.
+fn carried(s: Loaded<'_>) -> f64 {
+    let most = |link: &LinkFields<'_>| rate_over_time(link, s.contents).mean(s.duration);
+    // Only if all algorithms of a link have one.
+    let limit = |all: &[&AqmChoice]| {
+        let rates: Option<Vec<f64>> = all.iter().map(|aqm| bandwidth(aqm)).collect();
+        rates
+            .filter(|rates| !rates.is_empty())
+            .map_or(f64::INFINITY, |rates| rates.into_iter().fold(0.0, f64::max))
+    };
+    let compared: Vec<&AqmChoice> = s.aqm.iter().collect();
+    let Some(graph) = &s.graph else {
+        let row = s.parking_lot.as_ref().map_or(1.0, |p| f64::from(p.bottlenecks));
+        let links = s.links().filter(|(_, link)| link.buffer.is_some());
+        return row * links.map(|(_, link)| most(&link).min(limit(&compared))).sum::<f64>();
+    };
+    let own = |link: &GraphLink| {
+        let fields = link.link();
+        let there = most(&fields).min(link.aqm.as_ref().map_or(limit(&compared), |own| limit(&[own])));
+        let rate = link.reverse.rate.unwrap_or(link.rate);
+        let shaped = link.reverse.shaper.map_or(rate, |shaper| shaper.rate.min(rate));
+        // What changes back is not followed: the highest it is by itself.
+        if link.reverse.changes.is_some() {
+            there.max(rate.bps() as f64)
+        } else {
+            there.max(shaped.bps() as f64)
+        }
+    };
+    let is_end =
+        |node: &String| s.flows.iter().any(|g| g.from.as_ref() == Some(node) || g.to.as_ref() == Some(node));
+    let beyond = |node: &String, i: usize| {
+        let others = graph.links.iter().enumerate().filter(|(j, _)| *j != i);
+        let at_node = others.filter(|(_, link)| link.from == *node || link.to == *node);
+        if is_end(node) { f64::INFINITY } else { at_node.map(|(_, link)| own(link)).sum() }
+    };
+    let queued = graph.links.iter().enumerate().filter(|(_, link)| link.buffer.is_some());
+    queued.map(|(i, link)| own(link).min(beyond(&link.from, i)).min(beyond(&link.to, i))).sum()
+}
+
+/// The rate to which the shaper of an algorithm keeps its link (tc-cake(8)), unless it follows the arrivals.
+fn bandwidth(aqm: &AqmChoice) -> Option<f64> {
+    let follows = aqm.parameters.get("autorate_ingress").and_then(toml::Value::as_bool) == Some(true);
+    let given = aqm.parameters.get("bandwidth").filter(|_| !follows)?;
+    Some(given.as_str()?.parse::<BitRate>().ok()?.bps() as f64)
 }
 
 /// Bytes of a flow of TCP, with its rows of figures; of a histogram of delays; of a sample of a time series.

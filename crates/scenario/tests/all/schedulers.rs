@@ -460,3 +460,54 @@ fn a_parent_without_a_rate_is_noted() {
     assert!(noted(with("")));
     assert!(!noted(with(", rate = \"3 Mbit/s\"")));
 }
+
+/// A link is no busier than the shaper of its algorithm, or than what leads on from it, lets it be.
+#[test]
+fn estimates_of_packets_know_the_bandwidth_of_cake_and_the_slow_link_beyond() {
+    let packets = |text: &str| study_of(text).unwrap().points[0].estimated_packets();
+    let home = |aqm: &str| {
+        format!(
+            r#"
+schema = 1
+duration = "50 s"
+mean_packet = "1000 B"
+dumbbell = {{ rate = "1 Gbit/s", delay = "5 ms", buffer = "1000 packets" }}
+flows = [{{ name = "ftp" }}]
+aqm = [{aqm}]
+"#
+        )
+    };
+    // 20 Mbit/s for 50 s in packets of 8000 bit.
+    let cake = r#"{ algorithm = "cake", bandwidth = "20 Mbit/s" }"#;
+    assert_eq!(packets(&home(cake)), 125e3);
+    assert_eq!(packets(&home(&format!("{cake}, {{ algorithm = \"fq-codel\" }}"))), 6.25e6);
+    assert_eq!(
+        packets(&home(r#"{ algorithm = "cake", bandwidth = "20 Mbit/s", autorate_ingress = true }"#)),
+        6.25e6
+    );
+    // A router of 1 Gbit/s before a modem of 20 Mbit/s up and 80 Mbit/s down: each carries 80 in one direction.
+    let modem = r#"
+schema = 1
+duration = "50 s"
+mean_packet = "1000 B"
+flows = [{ name = "ftp", from = "home", to = "net" }]
+aqm = [{ algorithm = "fq-codel" }]
+
+[[graph.links]]
+from = "home"
+to = "router"
+rate = "1 Gbit/s"
+delay = "1 ms"
+buffer = "1000 packets"
+
+[[graph.links]]
+from = "router"
+to = "net"
+rate = "1 Gbit/s"
+delay = "5 ms"
+buffer = "1000 packets"
+shaper = { rate = "20 Mbit/s", burst = "3000 B" }
+reverse = { shaper = { rate = "80 Mbit/s", burst = "3000 B" } }
+"#;
+    assert_eq!(packets(modem), 1e6);
+}
