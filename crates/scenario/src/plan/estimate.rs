@@ -35,8 +35,8 @@ pub(crate) fn estimated_packets(s: Loaded<'_>) -> f64 {
     (udp + recorded).max(bits_per_second * seconds / size)
 }
 
-/// The bits that links with a queue carry in a second, if they are always busy in one direction. Of a graph, that is the
-/// faster one, and a link is no busier than what leads on from a node at which no flow ends.
+/// The bits that links with a queue carry in a second, if they are always busy in one direction. Of a graph, it is the
+/// faster one, and a link is at most as busy as what leads on from a node at which no flow ends.
 fn carried(s: Loaded<'_>) -> f64 {
     let most = |link: &LinkFields<'_>| rate_over_time(link, s.contents).mean(s.duration);
     // Only if all algorithms of a link have one.

@@ -461,7 +461,7 @@ fn a_parent_without_a_rate_is_noted() {
     assert!(!noted(with(", rate = \"3 Mbit/s\"")));
 }
 
-/// A link is no busier than the shaper of its algorithm, or than what leads on from it, lets it be.
+/// A link is at most as busy as the shaper of its algorithm, and what leads on from it, let it be.
 #[test]
 fn estimates_of_packets_know_the_bandwidth_of_cake_and_the_slow_link_beyond() {
     let packets = |text: &str| study_of(text).unwrap().points[0].estimated_packets();
