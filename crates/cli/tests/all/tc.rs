@@ -68,3 +68,87 @@ fn what_cannot_be_written_or_read_is_said() {
         assert!(ran.code == 2 && ran.err.contains(part), "{args:?}: {} {}", ran.code, ran.err);
     }
 }
+
+const BULK: &str = "schema = 1\nduration = \"6 s\"\nwarmup = \"1 s\"\nflows = [{ name = \"bulk\", count = 2, start = { between = \
+                    [\"0 s\", \"1 s\"] }, tcp = { packet = \"1500 B\" } }]\naqm = [{ algorithm = \"fq-codel\" }]\n[dumbbell]\n\
+                    rate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nbuffer = \"1000 packets\"\n";
+
+/// What tc shows of a queue that sent and dropped so many packets of 1514 B.
+fn counted(packets: u64, dropped: u64) -> String {
+    format!(
+        "qdisc fq_codel 8001: dev eth0 root refcnt 2 limit 1000p flows 1024 quantum 1514 target 5ms interval 100ms ecn\n \
+         Sent {} bytes {packets} pkt (dropped {dropped}, overlimits 0 requeues 0)\n backlog 0b 0p requeues 0\n  maxpacket \
+         1514 drop_overlimit 0 new_flow_count 7 ecn_mark 0\n",
+        packets * 1514
+    )
+}
+
+/// A link of 10 Mbit/s sends 833 packets of 1500 B in a second, and half of that rate is outside.
+#[test]
+fn counters_are_held_against_a_run() {
+    let bench = Bench::new();
+    bench.file("home.toml", BULK);
+    bench.file("before.txt", &counted(100, 1));
+    bench.file("after.txt", &counted(100 + 8330, 1 + 80));
+    bench.file("bare.txt", counted(100, 1).lines().next().unwrap());
+    bench.ok(&["run", "home.toml", "--seeds", "4", "--out", "res"]);
+    let both =
+        ["aqm", "tc", "--read", "before.txt", "--read", "after.txt", "--against", "res", "--format", "json"];
+    let verdict = |over: &str, figure: &str| {
+        let json = bench.json(&[&both[..], &["--over", over]].concat());
+        let figures = json["against"][0]["figures"].as_array().unwrap().clone();
+        let found = figures.iter().find(|row| row["figure"] == figure).unwrap();
+        (found["tc"].as_f64().unwrap(), found["verdict"].as_str().unwrap().to_string())
+    };
+    let (share, _) = verdict("10s", "drops per packet that arrived");
+    assert!((share - 80.0 / 8410.0).abs() < 1e-12, "{share}");
+    let (size, inside) = verdict("10s", "mean size of packets");
+    assert!(size == 1500.0 && inside == "inside", "{size} {inside}");
+    assert_eq!(verdict("20s", "rate").1, "outside");
+    assert_eq!(verdict("10s", "packets that wait").1, "one moment");
+    let text = bench.run(&["aqm", "tc", "--read", "after.txt", "--against", "res"]);
+    assert!(text.code == 0 && text.err.contains("new_flow_count 7"), "{}", text.err);
+    assert!(text.err.contains("totals since the queue was made"), "{}", text.err);
+    for (args, part) in [
+        (&["aqm", "tc", "--read", "bare.txt", "--against", "res"][..], "give what tc -s qdisc show prints"),
+        (
+            &["aqm", "tc", "--read", "after.txt", "--read", "before.txt", "--against", "res"],
+            "give the earlier one first",
+        ),
+        (&["aqm", "tc", "--read", "after.txt", "--against", "res", "--link", "bottlneck"], "did you mean"),
+        (
+            &["aqm", "tc", "--read", "after.txt", "--against", "res", "--dev", "eth1"],
+            "did you mean \"eth0\"?",
+        ),
+        (&["aqm", "tc", "--read", "after.txt", "--read", "before.txt"], "several are for --against"),
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 2 && ran.err.contains(part), "{args:?}: {} {}", ran.code, ran.err);
+    }
+}
+
+#[test]
+fn hosts_without_queues_links_and_directions_are_answered() {
+    let bench = Bench::new();
+    let idle = bench.ok(&["aqm", "tc", "--read", "qdisc noqueue 0: dev lo root refcnt 2"]);
+    assert!(idle.contains("# lo: noqueue: packets leave at once"), "{idle}");
+    let wire = bench.ok(&["aqm", "tc", "--read", "tc qdisc add dev eth0 root netem delay 20ms loss 1%"]);
+    assert!(wire.contains("delay = \"20 ms\"\nloss = 0.01\n"), "{wire}");
+    let wrong = bench.run(&["aqm", "tc", "--read", "tc qdisc add dev eth0 root netem delya 20ms"]);
+    assert!(
+        wrong.code == 2 && wrong.err.contains("line 1: netem: option of netem \"delya\""),
+        "{}",
+        wrong.err
+    );
+    bench.file(
+        "sqm",
+        "config queue\n option interface 'eth1'\n option upload '10000'\n option eqdisc_opts 'dual-srchost ack-filter'\n",
+    );
+    let up = bench.run(&["aqm", "tc", "--read", "sqm", "--to", "gateway"]);
+    assert!(up.out.contains("up = \"10 Mbit/s\"") && !up.out.contains("dual-srchost"), "{}", up.out);
+    assert!(
+        up.err.contains("only up is in the text: give down") && up.err.contains("ack_filter"),
+        "{}",
+        up.err
+    );
+}

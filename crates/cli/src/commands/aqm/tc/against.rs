@@ -23,6 +23,9 @@ pub struct Against<'a> {
     pub over: Option<Duration>,
 }
 
+/// The share of a figure that is not printed, by which it may be outside: some figures do not vary at all.
+const DIGITS: f64 = 0.005;
+
 /// Names that tc has for packets that met a full queue.
 const OF_A_FULL_QUEUE: [&str; 4] = ["drop_overlimit", "overlimit", "pdrop", "queuedrop"];
 
@@ -309,7 +312,11 @@ fn held(results: &Results, view: &View, algorithm: &str, figure: &Figure) -> Hel
     let verdict = match interval {
         _ if figure.is_moment => Verdict::Moment,
         None => Verdict::NoInterval,
-        Some((low, high)) if low <= figure.of_tc && figure.of_tc <= high => Verdict::Inside,
+        Some((low, high))
+            if low * (1.0 - DIGITS) <= figure.of_tc && figure.of_tc <= high * (1.0 + DIGITS) =>
+        {
+            Verdict::Inside
+        }
         Some(_) => Verdict::Outside,
     };
     Held { mean: Some(estimate.mean), interval: interval.filter(|_| !figure.is_moment), verdict }

@@ -86,7 +86,7 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
     }
 }
 
-/// Kinds of qdiscs that are no queue of a link, as usual hosts have them.
+/// Kinds of qdiscs of usual hosts that are not queues of a link.
 const OF_USUAL_HOSTS: [&str; 6] = ["noqueue", "mq", "mqprio", "ingress", "clsact", "fq"];
 
 /// The qdiscs of a dump; of a device alone, if one is named.
