@@ -1,4 +1,4 @@
-//! What is asked of a link: "call P99 < 20 ms and goodput > 80%".
+//! Goals for a link: "call P99 < 20 ms and goodput > 80%".
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub struct Goal(pub Vec<Condition>);
 /// A figure and its threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// What is measured.
+    /// The figure.
     pub kind: Kind,
     /// The threshold.
     pub threshold: Threshold,
@@ -35,12 +35,12 @@ pub enum Threshold {
     Share(f64),
 }
 
-/// What can be asked, for errors.
+/// Forms of conditions, for errors.
 const FORMS: &str = "call P99 < 20 ms, page P95 < 2 s (also P50, P99, mean), goodput > 90%, goodput down > 80 Mbit/s, \
     goodput up > 80%, video rate > 5 Mbit/s, video stalls < 1%; several with \"and\" between them";
 
 impl Goal {
-    /// What is asked where nothing else is said.
+    /// The goal where none is given.
     pub fn usual(technology: &Technology, varies: bool, longest: Duration) -> Goal {
         let call = |time| (Kind::Call, Threshold::Time(time));
         let goodput = |share| (Kind::Goodput, Threshold::Share(share));

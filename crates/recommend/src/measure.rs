@@ -9,7 +9,7 @@ pub(crate) const DOWN: &str = "net-router";
 /// The link up.
 pub(crate) const UP: &str = "router-net";
 
-/// What can be asked of a link.
+/// A figure that a goal can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The 99th percentile of how much longer than the shortest the packets of calls take, in the worse direction.
@@ -70,7 +70,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
     }
 
-    /// Whether less is better.
+    /// Tells whether less is better.
     pub fn is_less_better(self) -> bool {
         !matches!(self, Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate)
     }
@@ -92,7 +92,7 @@ impl Kind {
 /// A figure of every row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What is asked.
+    /// The kind of the figure.
     pub kind: Kind,
     /// Its heading.
     pub title: String,
@@ -100,7 +100,7 @@ pub struct Column {
     pub metric: String,
     /// The link at which it is measured, as `quell run --link` takes it.
     pub link: &'static str,
-    /// What that link carries of IP in its largest packets, of which goodput is a share.
+    /// The rate that the link carries of IP in its largest packets, of which goodput is a share.
     pub capacity: BitRate,
 }
 
@@ -114,12 +114,12 @@ impl Column {
         }
     }
 
-    /// Whether it is of the way up.
+    /// Tells whether it is of the way up.
     pub fn is_up(&self) -> bool {
         self.link == UP
     }
 
-    /// Whether a condition of this kind asks for the column.
+    /// Tells whether a condition of this kind asks for the column.
     pub fn answers(&self, kind: Kind) -> bool {
         self.kind == kind
             || (kind == Kind::Goodput && matches!(self.kind, Kind::GoodputDown | Kind::GoodputUp))

@@ -79,7 +79,7 @@ impl Request {
         Ok(())
     }
 
-    /// What a rate of the link carries of IP, in its largest packets.
+    /// The rate of IP in its largest packets that a rate of the link carries.
     pub(crate) fn carried(&self, rate: BitRate) -> BitRate {
         self.technology.carried(rate, Bytes::new(self.technology.largest))
     }

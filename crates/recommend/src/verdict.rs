@@ -1,4 +1,4 @@
-//! What a row has of a goal: its figures, and which conditions they meet.
+//! Verdicts on a row: its figures, and the conditions that they meet.
 
 use quell_metrics::{Estimate, Quantity, Results, View};
 use serde::Serialize;

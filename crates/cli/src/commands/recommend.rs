@@ -333,7 +333,7 @@ fn verified_table(all: &[Verified]) -> String {
     )
 }
 
-/// What was found of rows.
+/// Findings of rows.
 #[derive(Default)]
 struct Ran {
     /// The results of those that succeeded, each of which is a point.
@@ -343,7 +343,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// What was found of each row.
+    /// The finding of each row.
     fn points(&self) -> Vec<Found<'_>> {
         let mut point = 0;
         let mut of = |failure: &Option<String>| match (&self.results, failure) {
@@ -455,7 +455,7 @@ fn reach_table(columns: &[Column], all: &[(Reach, Judged)]) -> String {
     rows_table(columns, &renamed.collect::<Vec<_>>())
 }
 
-/// Why each row has its place.
+/// Reasons for the place of each row.
 fn sentences(answer: &Answer) -> String {
     let mut words = String::new();
     for row in &answer.rows {
