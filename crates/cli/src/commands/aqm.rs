@@ -23,7 +23,7 @@ pub enum Command {
         format: FormatArgs,
     },
     /// Write the lines of Linux's tc for an algorithm.
-    Tc(tc::Args),
+    Tc(Box<tc::Args>),
 }
 
 /// Lists the algorithms, or describes one.

@@ -421,7 +421,10 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
             "prio" => value.parse().ok().map(|priority| class.priority = priority),
             "overhead" => value.parse().ok().map(|bytes: i32| overhead = i64::from(bytes)),
             "mpu" => size(value).map(|bytes| mpu = bytes),
-            "linklayer" => Some(layer = framing(value)),
+            "linklayer" => {
+                layer = framing(value);
+                Some(())
+            }
             _ => Some(()),
         };
         if read.is_none() {

@@ -201,6 +201,9 @@ fn replaced<'a>(qdisc: &str, own: &[&'a str], of_file: &[&'a str]) -> Vec<&'a st
     words
 }
 
+/// A class: its name, the one above, its rate and ceiling in kbit/s, its priority, the quantum of its queue, its DSCPs.
+type Tier = (&'static str, &'static str, u64, u64, u8, Option<u64>, &'static [u8]);
+
 /// DSCPs of the first tier of simple.qos, EF, CS6, AF42 and what asks for little delay, and of the last one, CS1.
 const FIRST: [u8; 4] = [46, 48, 36, 4];
 const LAST: [u8; 1] = [8];
@@ -234,12 +237,11 @@ fn tree<'a>(
             added.extend(get(option).into_iter().flat_map(|value| [word.to_string(), value.to_string()]));
         }
     }
-    // The name, the class above, the rates, the priority, the quantum of the queue, and the DSCPs.
     let low = if is_ingress { 32 } else { 128 };
     let (prio, most) = ((kbit / 3).max(low), kbit.saturating_sub(16).max(1));
     let quanta = if is_ingress { [500, 1500, 300] } else { [300; 3] };
     let share = (kbit / 6).max(1);
-    let classes: &[(&str, &str, u64, u64, u8, Option<u64>, &[u8])] = if tiers {
+    let classes: &[Tier] = if tiers {
         &[
             ("1:1", "1:", kbit, kbit, 0, None, &[]),
             ("1:11", "1:1", low, prio, 1, Some(quanta[0]), &FIRST),
