@@ -506,6 +506,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "lines")]
     fn a_line_of_tc_is_said_in_our_words() {
         let names = ["codel", "fq-codel", "pie", "drop-tail"];
         let rule = |line| unknown("algorithm", line, &names).0;
