@@ -219,6 +219,17 @@ mod tests {
         }
     }
 
+    /// tc's writer notes each parameter that the kernel fixes at another value than was simulated.
+    #[test]
+    fn the_kernel_has_what_was_simulated() {
+        for name in ["codel", "fq-codel", "pie", "fq-pie", "sfq", "cake", "drop-tail"] {
+            let advice = lines("docsis", None, Can::Algorithms(vec![name]));
+            assert!(!advice.parts.is_empty(), "{name}");
+            let other = advice.notes.iter().find(|note| note.contains("the kernel has"));
+            assert_eq!(other, None, "{name}");
+        }
+    }
+
     /// CAKE counts from the IP packet on, on any device.
     #[test]
     fn cake_is_told_the_whole_overhead_and_the_directions() {
