@@ -487,7 +487,7 @@ fn captures() -> Vec<(&'static str, Vec<u8>)> {
     let lost = {
         let mut sorted = packets(&lost);
         sorted.sort_by_key(|(head, _)| {
-            <[u32; 2]>::from([&head[..4], &head[4..8]].map(|b| u32::from_le_bytes(b.try_into().unwrap())))
+            [&head[..4], &head[4..8]].map(|b| u32::from_le_bytes(b.try_into().unwrap()))
         });
         pcap(1, sorted.into_iter().map(|(head, frame)| (head, frame.to_vec())))
     };
