@@ -310,14 +310,6 @@ export type RecommendRequest = {
    */
   cpu_limit?: string,
   /**
-   * What a host sends and receives: home, or a load of `about`; default: what is usual for such a link.
-   */
-  load?: string,
-  /**
-   * The most that the router's processor shapes, both directions together, such as "150 Mbit/s".
-   */
-  cpu_limit?: string,
-  /**
    * What was found: of each answer so far, of each of its runs, the replications as `run` packs them.
    */
   found?: Array<Array<Array<string>>>,
