@@ -191,8 +191,8 @@ fn text(name: &str, args: &Args, observed: &Observed, answer: &Answer) -> String
     text += "\n";
     text += &verdict(answer);
     text += &format!(
-        "\nAssumed: senders with {} and selective acknowledgments; one bottleneck, with no other traffic; a link of constant \
-         rate.\n{} simulations.\n",
+        "\nAssumed: senders with {} and selective acknowledgments;\none bottleneck of constant rate, with no other \
+         traffic.\n{} simulations.\n",
         args.tcp, answer.runs
     );
     text

@@ -11,6 +11,7 @@ mod files;
 mod flent;
 mod gateway;
 mod hostile;
+mod identify;
 mod import;
 mod lab;
 mod measure;
