@@ -651,7 +651,10 @@ fn a_call_goes_before_the_downloads_of_its_home() {
     assert_eq!(calls.len(), 2);
     assert!(calls.iter().all(|rate| (rate / 100e3 - 1.0).abs() < 0.05), "{calls:?}");
     let (call, download) = (get(Metric::DelayP99, "voice-1"), get(Metric::DelayP99, "rest-1"));
-    assert!(call.iter().zip(&download).all(|(call, download)| call * 2.0 < *download), "{call:?} {download:?}");
+    assert!(
+        call.iter().zip(&download).all(|(call, download)| call * 2.0 < *download),
+        "{call:?} {download:?}"
+    );
     // Six homes borrow of 35 Mbit/s, which the calls leave the rest of.
     let downloads: f64 = (1..=6).map(|home| get(Metric::Throughput, &format!("rest-{home}"))[0]).sum();
     assert!((0.9..1.01).contains(&(downloads / (35e6 - 0.6e6))), "{downloads}");
