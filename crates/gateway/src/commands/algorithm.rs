@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use super::failure::Failure;
 
+/// The most faults of an algorithm's parameters, or of a file, that are found: each is one more reading.
+pub(super) const MOST_FAULTS: usize = 20;
+
 /// The algorithm called `name` with the parameters of `set`; `option` is what the user wrote it after.
 ///
 /// # Errors
@@ -51,26 +54,35 @@ pub(super) fn algorithm(
     table.extend(set.iter().map(|(key, value)| (key.clone(), read(value))));
     match of(&table) {
         Some(Ok(config)) => Ok(config),
-        Some(Err(e)) => {
+        Some(Err(_)) => {
             // Which of them it is about does not say itself: the first that is wrong without the others.
             let alone = set.iter().find_map(|(key, value)| {
                 let mut table = before.clone();
                 table.insert(key.clone(), read(value));
                 let wrong = of(&table)?.err()?;
                 let (key, value) = (cut(key), cut(value));
-                Some(format!("--set {key}={value}: {}", explained(&wrong.to_string())))
+                Some(format!("--set {key}={value}: {} ({name})", explained(&wrong.to_string())))
             });
-            // The same of what a file has.
+            // The same of what a file has, of each of them.
             let wrong = alone.unwrap_or_else(|| {
-                let is_it = |(key, value): &(&String, &Value)| {
-                    let table = Map::from_iter([(key.to_string(), (*value).clone())]);
-                    of(&table)
-                        .is_some_and(|alone| alone.is_err_and(|alone| alone.to_string() == e.to_string()))
-                };
-                let key = before.iter().find(is_it).map(|(key, _)| key.as_str());
-                format!("{}: {}", place(key), explained(&e.to_string()))
+                let (mut left, mut wrong) = (table, Vec::new());
+                while let Some(Err(e)) = of(&left).filter(|_| wrong.len() < MOST_FAULTS) {
+                    let is_it = |(key, value): &(&String, &Value)| {
+                        let table = Map::from_iter([(key.to_string(), (*value).clone())]);
+                        before.contains_key(*key)
+                            && of(&table).is_some_and(|alone| {
+                                alone.is_err_and(|alone| alone.to_string() == e.to_string())
+                            })
+                    };
+                    let key = left.iter().find(is_it).map(|(key, _)| key.clone());
+                    let place = place(key.as_deref());
+                    wrong.push(format!("{place}: {} ({name})", explained(&e.to_string())));
+                    let Some(key) = key else { break };
+                    left.remove(&key);
+                }
+                wrong.join("\n  ")
             });
-            Err(Failure::BadInput(format!("{wrong} ({name})")))
+            Err(Failure::BadInput(wrong))
         }
         None => {
             let known: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();

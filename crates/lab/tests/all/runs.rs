@@ -621,3 +621,56 @@ fn access_links_are_faster_than_the_link_they_lead_to() {
     let slow = utilization(text("500 Mbit/s", "access_rate = \"100 Mbit/s\""));
     assert!((0.3..0.45).contains(&slow), "two flows at 100 Mbit/s each: {slow}");
 }
+
+/// A scenario that comes with Quell, shortened.
+fn shortened(text: &str, changes: &[(&str, &str)]) -> Results {
+    let text = changes.iter().fold(text.to_string(), |text, (long, short)| {
+        assert!(text.contains(long), "{long}");
+        text.replace(long, short)
+    });
+    run(&study(&text, &Plugins::new()), &Options::default()).unwrap()
+}
+
+/// The mean of a lane by algorithm.
+fn in_lane(results: &Results, metric: Metric, lane: &str) -> Vec<f64> {
+    let view = View { scope: format!("lane:{lane}"), ..View::default() };
+    let mean = |algorithm: &String| results.estimate(&view, algorithm, metric).unwrap().mean;
+    results.algorithms(0).iter().map(mean).collect()
+}
+
+#[test]
+fn a_call_goes_before_the_downloads_of_its_home() {
+    let changes = [
+        ("duration = \"60 s\"", "duration = \"6 s\""),
+        ("warmup = \"20 s\"", "warmup = \"3 s\""),
+        ("seeds = 3", "seeds = 1"),
+    ];
+    let results = shortened(include_str!("../../../../scenarios/classes.toml"), &changes);
+    let get = |metric, lane: &str| in_lane(&results, metric, lane);
+    let calls = get(Metric::Throughput, "voice-1");
+    assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|rate| (rate / 100e3 - 1.0).abs() < 0.05), "{calls:?}");
+    let (call, download) = (get(Metric::DelayP99, "voice-1"), get(Metric::DelayP99, "rest-1"));
+    assert!(
+        call.iter().zip(&download).all(|(call, download)| call * 2.0 < *download),
+        "{call:?} {download:?}"
+    );
+    // Six homes borrow of 35 Mbit/s, which the calls leave the rest of.
+    let downloads: f64 = (1..=6).map(|home| get(Metric::Throughput, &format!("rest-{home}"))[0]).sum();
+    assert!((0.9..1.01).contains(&(downloads / (35e6 - 0.6e6))), "{downloads}");
+}
+
+/// Users who are always busy and whose channels stay as they are have equal time, so a third of their rates each.
+#[test]
+fn phones_of_a_cell_have_a_third_of_their_rates() {
+    let changes = [
+        ("duration = \"30 s\"", "duration = \"12 s\""),
+        ("warmup = \"10 s\"", "warmup = \"6 s\""),
+        ("seeds = 3", "seeds = 1"),
+    ];
+    let results = shortened(include_str!("../../../../scenarios/cell.toml"), &changes);
+    for (lane, rate) in [("far", 4e6), ("middle", 12e6), ("near", 40e6)] {
+        let found = in_lane(&results, Metric::Throughput, lane)[0];
+        assert!((found / (rate / 3.0) - 1.0).abs() < 0.1, "{lane}: {found}");
+    }
+}

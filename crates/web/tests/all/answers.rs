@@ -287,3 +287,18 @@ fn theory_says_what_analyze_does() {
     wrong["points"] = json!(100_000);
     assert!(fault(&wrong)["message"].as_str().unwrap().contains("from 2 to 200"));
 }
+
+/// What the advice for a fast link asks for is as many packets as that for a slow one, so a page has room for it.
+#[test]
+fn a_page_has_room_for_the_runs_of_a_fast_link() {
+    for rtt in ["1..10 ms", "10..300 ms"] {
+        let ask = json!({ "do": "recommend", "down": "10 Gbit/s", "up": "10 Gbit/s", "rtt": rtt, "link": "port",
+            "can": "openwrt", "hosts": "1", "found": [] });
+        let runs = ok(&mut quell_web::Lab::default(), &ask)["runs"].as_array().unwrap().clone();
+        assert!(runs.len() >= 2, "{runs:?}");
+        for run in runs {
+            let memory = run["estimated_memory"].as_f64().unwrap();
+            assert!(memory < 400e6, "{rtt}: {memory}: {}", run["text"]);
+        }
+    }
+}

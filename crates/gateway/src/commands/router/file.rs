@@ -1,6 +1,6 @@
 //! The file of `--config`: what it says, and where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::algorithm::{explained, meant, unknown_and_known};
+use super::super::algorithm::{MOST_FAULTS, explained, meant, unknown_and_known};
 use super::super::failure::Failure;
 use super::firewall::Choice;
 
@@ -60,6 +60,12 @@ pub(super) struct File {
     pub user: Option<Value>,
     #[serde(skip)]
     places: Places,
+    /// What is wrong in it, each with its line. What it is about is not in the other fields.
+    #[serde(skip)]
+    pub faults: Vec<String>,
+    /// The settings that `faults` are about.
+    #[serde(skip)]
+    spoiled: BTreeSet<String>,
 }
 
 /// A class of packets.
@@ -125,8 +131,8 @@ enum Step<'a> {
 #[derive(Default)]
 struct Fields<'a> {
     all: Vec<Field<'a>>,
-    /// The first that has a value which no setting has, and the rule.
-    strange: Option<(usize, &'static str)>,
+    /// Those that have a value which no setting has, and the rule.
+    strange: Vec<(usize, &'static str)>,
 }
 
 impl<'a> Fields<'a> {
@@ -149,7 +155,8 @@ impl<'a> Fields<'a> {
         key: Range<usize>,
         value: &'a Spanned<DeValue<'_>>,
     ) {
-        let own = Some(self.all.len());
+        let number = self.all.len();
+        let own = Some(number);
         self.all.push(Field { within, step, key, value: value.span() });
         let strange = match value.get_ref() {
             DeValue::Float(x) if x.as_str().ends_with("nan") || x.as_str().ends_with("inf") => {
@@ -158,9 +165,7 @@ impl<'a> Fields<'a> {
             DeValue::Datetime(_) => Some("a date is not a value of any setting; put text in quotation marks"),
             _ => None,
         };
-        if self.strange.is_none() {
-            self.strange = own.zip(strange);
-        }
+        self.strange.extend(strange.map(|rule| (number, rule)));
         match value.get_ref() {
             DeValue::Table(table) => self.add_table(table, own),
             DeValue::Array(items) => {
@@ -180,6 +185,22 @@ impl<'a> Fields<'a> {
             Step::Key(key) => format!("{around}.{key}"),
             Step::Item(n) => format!("{around}[{n}]"),
         }
+    }
+
+    /// The key that a field is, or is an item of.
+    fn keyed(&self, mut number: usize) -> &Field<'a> {
+        while let (Step::Item(_), Some(within)) = (self.all[number].step, self.all[number].within) {
+            number = within;
+        }
+        &self.all[number]
+    }
+
+    /// The setting that a field is in.
+    fn setting(&self, mut number: usize) -> String {
+        while let Some(within) = self.all[number].within {
+            number = within;
+        }
+        self.name(&self.all[number])
     }
 
     /// Those that a message may be about: settings, items of their lists, and parameters of algorithms.
@@ -218,11 +239,41 @@ fn alone(text: &str, reason: &str) -> Option<usize> {
     })
 }
 
+/// Takes the field out that has its value there.
+fn remove(table: &mut DeTable<'_>, at: &Range<usize>) {
+    let key = table.iter().find(|(_, value)| value.span() == *at).map(|(key, _)| key.clone());
+    if let Some(key) = key {
+        table.remove(&key);
+        return;
+    }
+    for (_, value) in table.iter_mut() {
+        match value.get_mut() {
+            DeValue::Table(table) => remove(table, at),
+            DeValue::Array(items) => {
+                for item in items.iter_mut() {
+                    if let DeValue::Table(table) = item.get_mut() {
+                        remove(table, at);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All faults as one message.
+///
+/// # Errors
+/// If there are any.
+pub(super) fn all(faults: &[String]) -> Result<(), Failure> {
+    if faults.is_empty() { Ok(()) } else { Err(Failure::BadInput(faults.join("\n  "))) }
+}
+
 impl File {
-    /// Reads a file.
+    /// Reads a file. What is wrong with its fields is in `faults`.
     ///
     /// # Errors
-    /// Names the file, the line, the field, its value and the rule.
+    /// If it cannot be read as TOML: names the file, the line and the rule.
     pub fn read(path: &Path) -> Result<File, Failure> {
         let name = quell_files::name(path);
         let text = quell_files::read_text(path, Limit::of_settings("a gateway's configuration"))
@@ -242,22 +293,33 @@ impl File {
             wrong(at, format!("{}{of}", named(e.message())))
         })?;
         let fields = Fields::of(table.get_ref());
-        // What none of them can have, and what reads it would take for something else.
-        if let Some((field, rule)) = fields.strange {
-            let field = &fields.all[field];
+        let mut rest = table.clone();
+        // The number of the field, and what is wrong with it.
+        let mut faults: Vec<(usize, String)> = Vec::new();
+        let with_value = |number: usize, rule: &str| {
+            let field = &fields.all[number];
             let value = text.get(field.value.clone()).unwrap_or_default();
-            let why = format!("{} = {}: {rule}", cut(&fields.name(field)), cut(value));
-            return Err(wrong(Some(field.key.start), why));
+            format!("{} = {}: {rule}", cut(&fields.name(field)), cut(value))
+        };
+        // What none of them can have, and what reads it would take for something else.
+        for (number, rule) in fields.strange.iter().take(MOST_FAULTS) {
+            faults.push((*number, with_value(*number, rule)));
+            remove(rest.get_mut(), &fields.keyed(*number).value);
         }
-        let mut file: File = toml::from_str(&text).map_err(|e| {
+        let mut file = loop {
+            let e = match File::deserialize(toml::Deserializer::from(rest.clone())) {
+                Ok(file) => break file,
+                Err(_) if faults.len() >= MOST_FAULTS => break File::default(),
+                Err(e) => e,
+            };
             let span = e.span().unwrap_or_default();
             let within = |range: &Range<usize>| range.start <= span.start && span.end <= range.end;
             // The innermost of those that it is in.
             let of = |of: for<'r> fn(&'r Field<'_>) -> &'r Range<usize>| {
-                fields.all.iter().rfind(|field| within(of(field)))
+                fields.all.iter().rposition(|field| within(of(field)))
             };
-            let Some(field) = of(|field| &field.key).or_else(|| of(|field| &field.value)) else {
-                return wrong(begin(&e), named(e.message()).into_owned());
+            let Some(number) = of(|field| &field.key).or_else(|| of(|field| &field.value)) else {
+                return Err(wrong(begin(&e), named(e.message()).into_owned()));
             };
             let why = match unknown_and_known(e.message()) {
                 Some((unknown, known)) if e.message().starts_with("unknown field") => {
@@ -266,17 +328,34 @@ impl File {
                     let known = format!("known: {}", known.join(", "));
                     format!("{}: {}", cut(unknown), suggest(&named(&rule), nearest.as_deref(), Some(&known)))
                 }
-                _ => {
-                    let value = text.get(field.value.clone()).unwrap_or_default();
-                    format!("{} = {}: {}", cut(&fields.name(field)), cut(value), explained(e.message()))
-                }
+                _ => with_value(number, &explained(e.message())),
             };
-            wrong(Some(field.key.start), why)
-        })?;
+            faults.push((number, why));
+            remove(rest.get_mut(), &fields.keyed(number).value);
+        };
+        faults.sort_by_key(|(number, _)| fields.all[*number].key.start);
+        file.spoiled = faults.iter().map(|(number, _)| fields.setting(*number)).collect();
+        let said =
+            |(number, why): (usize, String)| wrong(Some(fields.all[number].key.start), why).to_string();
+        file.faults = faults.into_iter().map(said).collect();
         let line = |field: &Field<'_>| (fields.name(field), starts.line(field.key.start));
         let lines = fields.named().map(line).collect();
         file.places = Places { name, lines };
         Ok(file)
+    }
+
+    /// Itself, if nothing is wrong with its fields.
+    ///
+    /// # Errors
+    /// Names the file and of each fault the line, the field, its value and the rule.
+    pub fn sound(self) -> Result<File, Failure> {
+        all(&self.faults)?;
+        Ok(self)
+    }
+
+    /// Whether a fault is about this setting.
+    pub fn spoils(&self, setting: &str) -> bool {
+        self.spoiled.contains(setting)
     }
 
     /// The place of a field, or of what it is in: the file, the line, the field.
@@ -338,7 +417,7 @@ mod tests {
         let read = |text: &str| {
             fs::write(&path, text).unwrap();
             let begin = std::time::Instant::now();
-            let read = File::read(&path).map_err(|e| e.to_string());
+            let read = File::read(&path).and_then(File::sound).map_err(|e| e.to_string());
             assert!(begin.elapsed().as_secs() < 10, "{} ms", begin.elapsed().as_millis());
             read
         };

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::super::algorithm::{algorithm, named_algorithm};
 use super::super::failure::Failure;
-use super::file::{File, OnExit, TrafficClass};
+use super::file::{self, File, OnExit, TrafficClass};
 use super::firewall::{Choice, Kind, Rules};
 use crate::port::nfqueue::MarkBits;
 use crate::{ClassConfig, ClassesConfig, ConfigError, Lead, LeadRule, LineConfig, ShaperConfig};
@@ -154,39 +154,45 @@ const MOST_CLASSES: usize = 32;
 /// The packet that turns of classes hold.
 const LARGEST: Bytes = Bytes::new(1500);
 
-/// The classes of a file, if it has any.
-fn classes(file: &File) -> Result<Option<ClassesConfig>, Failure> {
-    if file.classes.is_empty() {
-        return Ok(None);
+/// What is there; what is wrong comes to `faults`.
+fn or_fault<T>(of: Result<T, Failure>, faults: &mut Vec<String>) -> Option<T> {
+    of.map_err(|e| faults.push(e.to_string())).ok()
+}
+
+/// The classes of a file, if it has any. What is wrong comes to `faults`.
+fn classes(file: &File, faults: &mut Vec<String>) -> Option<ClassesConfig> {
+    if file.classes.is_empty() || file.spoils("classes") {
+        return None;
     }
-    let refused =
-        |field: &str, rule: String| Err(Failure::BadInput(format!("{}: {rule}", file.place(field))));
     if file.classes.len() > MOST_CLASSES {
         let rule = format!("{} are more than {MOST_CLASSES}; leave some out", file.classes.len());
-        return refused("classes", rule);
+        faults.push(format!("{}: {rule}", file.place("classes")));
     }
     let (mut classes, mut rules, mut default) = (Vec::new(), Vec::new(), None);
     for (number, class) in file.classes.iter().enumerate() {
         let at = |field: &str| format!("classes[{number}].{field}");
+        let mut refused = |field: &str, rule: String| {
+            faults.push(format!("{}: {rule}", file.place(&at(field))));
+        };
         let TrafficClass { name, dscp, mark, priority, quantum, buffer, aqm, rate, ceil, parent } = class;
         for (field, given) in [("rate", rate), ("ceil", ceil), ("parent", parent)] {
             if given.is_some() {
                 let rule = "a gateway's classes share both directions, whose rates differ, so they have none and no \
                     parents; use priority (lower goes first) and quantum (the share among equals)";
-                return refused(&at(field), rule.into());
+                refused(field, rule.into());
             }
         }
         let sound = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > 32 || !name.chars().all(sound) {
             let rule = format!("\"{}\" must be 1 to 32 letters, digits, - and _", cut(name));
-            return refused(&at("name"), rule);
+            refused("name", rule);
         }
         let own = |dscp, mark| LeadRule { class: name.clone(), dscp, mark };
         let before = rules.len();
         rules.extend(dscp.iter().flat_map(|all| all.all()).map(|dscp| own(Some(*dscp), None)));
         rules.extend(mark.iter().flat_map(|all| all.all()).map(|mark| own(None, Some(*mark))));
         if rules[before..].iter().any(|rule| rule.mark == Some(0)) {
-            return refused(&at("mark"), "0 is that of packets without a mark; use 1 to 65535".into());
+            refused("mark", "0 is that of packets without a mark; use 1 to 65535".into());
         }
         if rules.len() == before
             && let Some(other) = default.replace(name.clone())
@@ -195,9 +201,9 @@ fn classes(file: &File) -> Result<Option<ClassesConfig>, Failure> {
                 "\"{name}\" has neither dscp nor mark, like \"{other}\", and one class takes what no other does; give it \
                  one of them"
             );
-            return refused(&at("name"), rule);
+            refused("name", rule);
         }
-        let aqm = aqm.as_ref().map(|value| of_file(file, &at("aqm"), value, &[])).transpose()?;
+        let aqm = aqm.as_ref().and_then(|value| or_fault(of_file(file, &at("aqm"), value, &[]), faults));
         classes.push(ClassConfig {
             name: name.clone(),
             parent: None,
@@ -210,10 +216,11 @@ fn classes(file: &File) -> Result<Option<ClassesConfig>, Failure> {
     }
     let Some(default) = default else {
         let rule = "one class must have neither dscp nor mark, to take what no other does; add it";
-        return refused("classes", rule.into());
+        faults.push(format!("{}: {rule}", file.place("classes")));
+        return None;
     };
     let lead = Lead::Rules { rules, default };
-    Ok(Some(ClassesConfig { classes, largest: LARGEST, lead }))
+    Some(ClassesConfig { classes, largest: LARGEST, lead })
 }
 
 /// The algorithm in `field` of a file: its name, or a table as in scenarios; `set` goes over its parameters.
@@ -280,7 +287,7 @@ impl RunArgs {
     /// Reads the file, if one is given, and puts everything together.
     ///
     /// # Errors
-    /// Names the place, the value, the rule and what would be right.
+    /// Names of each fault the place, the value, the rule and what would be right.
     pub(super) fn settings(&self) -> Result<Settings, Failure> {
         let Some(path) = &self.config else { return self.over(&File::default()) };
         let file = File::read(path)?;
@@ -309,76 +316,76 @@ impl RunArgs {
             true => format!("--{}", field.replace('_', "-")),
             false => file.place(field),
         };
-        let given = [
-            ("wan", self.wan.is_some() || file.wan.is_some()),
-            ("up", self.up.is_some() || file.up.is_some()),
-            ("down", self.down.is_some() || file.down.is_some()),
-        ];
+        let mut faults = file.faults.clone();
+        let (wan, up, down) =
+            (self.wan.clone().or(file.wan.clone()), self.up.or(file.up), self.down.or(file.down));
+        let given = [("wan", wan.is_some()), ("up", up.is_some()), ("down", down.is_some())];
+        let missing = given.iter().filter(|(name, given)| !given && !file.spoils(name));
+        let names: Vec<&str> = missing.map(|(name, _)| *name).collect();
         // All at once, with both ways to give them.
-        let missing = || {
-            let names: Vec<&str> = given.iter().filter(|(_, given)| !given).map(|(name, _)| *name).collect();
+        if !names.is_empty() {
             let are = if names.len() == 1 { "is" } else { "are" };
             let options = names.join(", --");
             let file = match &self.config {
                 Some(path) => format!("`{} = ...` to {}", names.join(" = ...`, `"), quell_files::name(path)),
                 None => "--config with a file that says so".into(),
             };
-            Failure::BadInput(format!("{} {are} not given: add --{options}, or {file}", names.join(", ")))
-        };
-        let wan = self.wan.clone().or(file.wan.clone()).ok_or_else(missing)?;
+            faults.push(format!("{} {are} not given: add --{options}, or {file}", names.join(", ")));
+        }
+        let wan = wan.unwrap_or_default();
         // What the kernel takes (dev_valid_name), less what a firewall's text could misread.
         let fine = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
-        if wan.is_empty() || wan.len() > 15 || wan.starts_with('-') || !wan.chars().all(fine) {
+        let is_name = !wan.is_empty() && wan.len() <= 15 && !wan.starts_with('-') && wan.chars().all(fine);
+        if given[0].1 && !is_name {
             let wan = cut(&wan);
-            return Err(Failure::BadInput(format!(
+            faults.push(format!(
                 "{}: \"{wan}\" must be a device's name, 1 to 15 letters, digits and ._-@: `ip link` lists them",
                 at("wan", self.wan.is_some())
-            )));
+            ));
         }
-        let up = self.up.or(file.up).ok_or_else(missing)?;
-        let down = self.down.or(file.down).ok_or_else(missing)?;
         let aqm = match (&self.aqm, &file.aqm) {
-            (Some(name), _) => named_algorithm("--aqm", name, &self.set)?,
-            (None, Some(value)) => of_file(file, "aqm", value, &self.set)?,
-            (None, None) => named_algorithm("--aqm", "codel", &self.set)?,
+            (Some(name), _) => named_algorithm("--aqm", name, &self.set),
+            (None, Some(value)) => of_file(file, "aqm", value, &self.set),
+            (None, None) => named_algorithm("--aqm", "codel", &self.set),
         };
+        let aqm = or_fault(aqm, &mut faults);
         let mut shadows = Vec::new();
         for name in &self.shadow {
-            shadows.push(("--shadow".to_string(), named_algorithm("--shadow", name, &[])?));
+            let aqm = or_fault(named_algorithm("--shadow", name, &[]), &mut faults);
+            shadows.extend(aqm.map(|aqm| ("--shadow".to_string(), aqm)));
         }
-        if shadows.is_empty() {
+        if self.shadow.is_empty() {
             for (n, value) in file.shadow.iter().enumerate() {
                 let field = format!("shadow[{n}]");
-                let aqm = of_file(file, &field, value, &[])?;
-                shadows.push((field, aqm));
+                let aqm = or_fault(of_file(file, &field, value, &[]), &mut faults);
+                shadows.extend(aqm.map(|aqm| (field, aqm)));
             }
         }
-        let given = self.seed.or(file.seed);
-        let seed = match given {
+        let seeded = self.seed.or(file.seed);
+        let seed = match seeded {
             Some(seed) => seed,
             None => crate::random_seed().map_err(|e| Failure::Failed(format!("cannot draw a seed: {e}")))?,
         };
         let buffer = self.buffer.or(file.buffer);
         let burst = self.burst.or(file.burst);
         let peak = self.peak_rate.or(file.peak_rate);
-        if let (None, Some(peak)) = (burst, peak) {
+        if let (None, Some(peak), false) = (burst, peak, file.spoils("burst")) {
             let place = at("peak_rate", self.peak_rate.is_some());
             let rule = "is the rate of bursts, and there are none; add burst, such as \"60 kB\"";
-            return Err(Failure::BadInput(format!("{place}: {peak} {rule}")));
+            faults.push(format!("{place}: {peak} {rule}"));
         }
         if let Some(burst) = burst.filter(|burst| *burst < LEAST_BURST) {
             let place = at("burst", self.burst.is_some());
             let rule =
                 format!("must be at least {LEAST_BURST}, so that it holds every packet of an Ethernet");
-            return Err(Failure::BadInput(format!("{place}: {burst} {rule}")));
+            faults.push(format!("{place}: {burst} {rule}"));
         }
-        if let Some(peak) = peak.filter(|peak| *peak <= up.max(down)) {
+        if let Some((peak, most)) = peak.zip(up.max(down)).filter(|(peak, most)| peak <= most) {
             let place = at("peak_rate", self.peak_rate.is_some());
-            let rule = format!("must be above up and down ({})", up.max(down));
-            return Err(Failure::BadInput(format!("{place}: {peak} {rule}")));
+            faults.push(format!("{place}: {peak} must be above up and down ({most})"));
         }
-        let classes = classes(file)?;
-        let line = |name: &str, rate: BitRate| {
+        let classes = classes(file, &mut faults);
+        let line = |name: &str, rate: BitRate, aqm: AqmConfig| {
             let packets = (rate.bytes_per_sec() * 0.2 / MEAN.get() as f64).ceil().clamp(20.0, 100_000.0);
             LineConfig {
                 name: name.into(),
@@ -388,7 +395,7 @@ impl RunArgs {
                 mean_packet: MEAN,
                 ecn: self.ecn || file.ecn.unwrap_or(false),
                 seed,
-                aqm: aqm.clone(),
+                aqm,
                 shaper: burst.map(|burst| {
                     let (peak_rate, mtu, limit) = (None, None, None);
                     ShaperConfig { rate, burst, peak_rate, mtu, limit }
@@ -397,7 +404,6 @@ impl RunArgs {
                 behind: None,
             }
         };
-        let lines = [line("up", up), line("down", down)];
         // A line names its own field; what it comes from is said here.
         let wrong = |ConfigError { field, rule }: ConfigError, shadow: Option<&str>| {
             let (line, field) = field.split_once('.').unwrap_or(("", &field));
@@ -425,31 +431,45 @@ impl RunArgs {
                 (None, _) => at(field, self.buffer.is_some()),
             };
             let rule = if parameter.is_some() { format!("{rule} ({line})") } else { rule };
-            Failure::BadInput(format!("{place}: {rule}"))
+            (place, rule)
         };
-        for line in &lines {
-            line.build().map_err(|e| wrong(e, None))?;
-            for (place, aqm) in &shadows {
-                let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
-                shadow.build().map_err(|e| wrong(e, Some(place)))?;
+        // What is wrong in both lines is said once, and what was said already is not said in other words.
+        let mut add = |(place, rule): (String, String)| {
+            let place = format!("{place}: ");
+            if !faults.iter().any(|fault| fault.starts_with(&place)) {
+                faults.push(place + &rule);
+            }
+        };
+        let rates = up.map(|up| ("up", up)).into_iter().chain(down.map(|down| ("down", down)));
+        let mut lines = Vec::new();
+        for (name, rate) in rates {
+            for (place, shadow) in &shadows {
+                let built = line(name, rate, shadow.clone()).build();
+                built.err().into_iter().for_each(|e| add(wrong(e, Some(place))));
+            }
+            if let Some(aqm) = &aqm {
+                let line = line(name, rate, aqm.clone());
+                line.build().err().into_iter().for_each(|e| add(wrong(e, None)));
+                lines.push(line);
             }
         }
         let queue = self.queue.or(file.queue).unwrap_or(5100);
         if queue == u16::MAX {
             let rule = "65535 must leave room for a second queue; use 65534 or less";
-            return Err(Failure::BadInput(format!("{}: {rule}", at("queue", self.queue.is_some()))));
+            faults.push(format!("{}: {rule}", at("queue", self.queue.is_some())));
         }
         let bits = match self.mark_bit.or(file.mark_bit) {
             None => MarkBits::default(),
-            Some(bit) => MarkBits::from(bit).ok_or_else(|| {
+            Some(bit) => MarkBits::from(bit).unwrap_or_else(|| {
                 let rule = "must leave room for a second bit of 32; use 30 or less";
-                Failure::BadInput(format!("{}: {bit} {rule}", at("mark_bit", self.mark_bit.is_some())))
-            })?,
+                faults.push(format!("{}: {bit} {rule}", at("mark_bit", self.mark_bit.is_some())));
+                MarkBits::default()
+            }),
         };
         let name = self.id.clone().or(file.id.clone()).unwrap_or_else(|| "0".into());
-        let name = id(&name).map_err(|rule| {
-            Failure::BadInput(format!("{}: \"{}\" {rule}", at("id", self.id.is_some()), cut(&name)))
-        })?;
+        if let Err(rule) = id(&name) {
+            faults.push(format!("{}: \"{}\" {rule}", at("id", self.id.is_some()), cut(&name)));
+        }
         let who = match (&self.user, &file.user) {
             (Some(text), _) | (None, Some(Value::String(text))) => Some(text.clone()),
             (None, Some(other)) => Some(other.to_string()),
@@ -457,30 +477,31 @@ impl RunArgs {
         };
         let (metrics, metrics_any) =
             (self.metrics.or(file.metrics), self.metrics_any || file.metrics_any.unwrap_or(false));
-        if let Some(address) = metrics {
-            crate::metrics::Endpoint::tcp(address, metrics_any)
-                .map_err(|e| Failure::BadInput(format!("{}: {e}", at("metrics", self.metrics.is_some()))))?;
+        if let Some(address) = metrics.filter(|_| !file.spoils("metrics_any"))
+            && let Err(e) = crate::metrics::Endpoint::tcp(address, metrics_any)
+        {
+            faults.push(format!("{}: {e}", at("metrics", self.metrics.is_some())));
         }
         let log_size = self.log_size.or(file.log_size).unwrap_or(LOG_SIZE);
         if log_size.get() < LEAST_LOG.get() {
-            return Err(Failure::BadInput(format!(
-                "{}: {log_size} must be at least {LEAST_LOG}",
-                at("log_size", self.log_size.is_some())
-            )));
+            let place = at("log_size", self.log_size.is_some());
+            faults.push(format!("{place}: {log_size} must be at least {LEAST_LOG}"));
         }
         let log_total =
             self.log_total.or(file.log_total).unwrap_or(Bytes::new(log_size.get().saturating_mul(4)));
-        if log_total.get() / 2 < log_size.get() {
-            return Err(Failure::BadInput(format!(
-                "{}: {log_total} must hold at least two files of {log_size} (log_size)",
-                at("log_total", self.log_total.is_some())
-            )));
+        if log_total.get() / 2 < log_size.get() && !file.spoils("log_size") {
+            let place = at("log_total", self.log_total.is_some());
+            faults
+                .push(format!("{place}: {log_total} must hold at least two files of {log_size} (log_size)"));
         }
         let log = self.log.clone().or(file.log.clone());
         if log.as_ref().is_some_and(|log| log.as_os_str().is_empty()) {
             let rule = "\"\" must name a file, such as /var/log/quell/log; leave it out for none";
-            return Err(Failure::BadInput(format!("{}: {rule}", at("log", self.log.is_some()))));
+            faults.push(format!("{}: {rule}", at("log", self.log.is_some())));
         }
+        let user = who.and_then(|who| or_fault(user(&at("user", self.user.is_some()), &who), &mut faults));
+        file::all(&faults)?;
+        let lines = lines.try_into().map_err(|_| Failure::Failed("a gateway has two directions".into()))?;
         let fixed = Fixed {
             wan,
             log,
@@ -493,10 +514,10 @@ impl RunArgs {
             queue,
             bits,
             id: name,
-            user: who.map(|who| user(&at("user", self.user.is_some()), &who)).transpose()?,
+            user,
         };
         let shadows = shadows.into_iter().map(|(_, aqm)| aqm).collect();
-        Ok(Settings { fixed, lines, shadows, seeded: given.is_some() })
+        Ok(Settings { fixed, lines, shadows, seeded: seeded.is_some() })
     }
 }
 
@@ -505,7 +526,7 @@ impl RunArgs {
 /// # Errors
 /// If it cannot be read.
 pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
-    let file = File::read(path)?;
+    let file = File::read(path)?.sound()?;
     let name = file.id.clone().unwrap_or_else(|| "0".into());
     id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{}\" {rule}", file.place("id"), cut(&name))))
 }
@@ -810,6 +831,23 @@ mod tests {
         for (text, expected) in cases {
             let said = of(&text).unwrap_err();
             assert!(said.contains(expected), "{text}\n{said}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_in_a_file_is_said_at_once() {
+        let text = "wan = \"eth 0\"\nup = 18\ndown = \"95 Mbit/s\"\ncolor = 1\necn = \"yes\"\nseed = nan\nqueue = 65535\n\
+                    log_size = \"9 kB\"\nshadow = [\"coddle\",\n \"pie\"]\n[aqm]\nalgorithm = \"codel\"\ntarget = 5\n\
+                    targt = 5\n[[classes]]\nname = \"a b\"\nmark = 0\n[[classes]]\nname = \"c\"\ndscp = \"x\"\n";
+        let said = of(text).unwrap_err();
+        let line = |said: &str| said.split(':').nth(1).unwrap().parse::<usize>().unwrap();
+        let mut lines: Vec<usize> = said.lines().map(line).collect();
+        lines.sort_unstable();
+        // The classes are looked at once all of them can be read.
+        assert_eq!(lines, [1, 2, 4, 5, 6, 7, 8, 9, 13, 14, 20], "{said}");
+        let said = of(&text.replace("\"x\"", "64")).unwrap_err();
+        for place in [":16: classes[0].name: ", ":17: classes[0].mark: "] {
+            assert!(said.contains(place), "{said}");
         }
     }
 
