@@ -403,7 +403,10 @@ impl<B: Beyond> Part<B> {
         if let Some(near) = moving.get(i + AHEAD / 2) {
             let [forward, back] = ways[(near.pkt.flow() - first_flow) as usize];
             let next = if near.pkt.is_ack() { forward } else { back };
-            prefetch(&hops[(next - first_hop) as usize]);
+            // A flow that nothing acknowledges has no way back: behind the last flow's there is no hop.
+            if let Some(hop) = hops.get((next - first_hop) as usize) {
+                prefetch(hop);
+            }
         }
     }
 
