@@ -1,6 +1,6 @@
 //! Captures of simulated queues that are known, identified: the table of docs/how-to/identify.md.
 //!
-//! `cargo run --release -p quell-identify --example confusion [SEEDS]`. Values, rates, round trips and seeds are others
+//! `cargo run -p quell-identify --example confusion [SEEDS]`. Values, rates, round trips and seeds are others
 //! than those that the method tries.
 
 use std::sync::atomic::AtomicBool;
