@@ -21,6 +21,7 @@ use super::flows::Connections;
 use super::packet::Other;
 use super::*;
 
+mod bulk;
 mod network;
 
 const SECOND: u64 = 1_000_000_000;

@@ -187,10 +187,10 @@ pub(crate) fn beyond(distance: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Abramowitz and Stegun, table 26.8: chi-squared of 17 degrees.
+    /// Abramowitz and Stegun, table 26.8: chi-squared of 18 degrees.
     #[test]
     fn the_tail_is_that_of_tables() {
-        for (distance, p) in [(16.338, 0.5), (27.587, 0.05), (33.409, 0.01), (40.790, 0.001)] {
+        for (distance, p) in [(17.338, 0.5), (28.869, 0.05), (34.805, 0.01), (42.312, 0.001)] {
             let found = beyond(distance);
             assert!((found / p - 1.0).abs() < 0.05, "{distance}: {found} for {p}");
         }

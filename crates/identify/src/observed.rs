@@ -4,7 +4,7 @@ use quell_capture::{Transfer, Transfers};
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
 
-use crate::statistics::{Frame, Statistics, bases, quantile};
+use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, quantile};
 
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -211,38 +211,15 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// The rate at which payload was delivered while packets waited throughout, in bytes per second, with a 95% interval.
-///
-/// It is read over stretches of 200 ms or two round trips. In each, every round trip of every flow is longer than the
-/// shortest by three packets and a millisecond.
 fn full_rate(
     flows: &[&Transfer],
     bases: &[u64],
     window: (u64, u64),
     payload: u32,
 ) -> Option<(f64, [f64; 2])> {
-    let base = bases.iter().copied().min().unwrap_or(0);
-    let width = (2 * base).max(200_000_000);
-    let stretches = ((window.1 - window.0) / width) as usize;
-    let packet = 1e9 * f64::from(payload) / busiest(flows, window).max(1.0);
-    let enough = (3.0 * packet) as u64 + 1_000_000;
-    let mut sums = vec![(0_u64, false, true); stretches];
-    let place = |at: u64| (at.checked_sub(window.0)? / width).try_into().ok();
-    for (flow, base) in flows.iter().zip(bases) {
-        for (at, bytes) in &flow.delivered {
-            if let Some(sum) = place(*at).and_then(|i: usize| sums.get_mut(i)) {
-                sum.0 += bytes;
-            }
-        }
-        for trip in &flow.trips {
-            if let Some(sum) = place(trip.sent + trip.trip).and_then(|i: usize| sums.get_mut(i)) {
-                sum.1 = true;
-                sum.2 &= trip.trip > base + enough;
-            }
-        }
-    }
-    let full = sums.iter().filter(|(_, any, all)| *any && *all);
-    let mut rates: Vec<f64> = full.map(|(bytes, ..)| *bytes as f64 * 1e9 / width as f64).collect();
-    if rates.len() < 5 {
+    let packet = f64::from(payload) / busiest(flows, window).max(1.0);
+    let mut rates = full_rates(flows, bases, window, packet);
+    if rates.len() < STRETCHES {
         return None;
     }
     rates.sort_by(f64::total_cmp);

@@ -3,7 +3,7 @@
 use quell_capture::Transfer;
 
 /// The number of statistics.
-pub const COUNT: usize = 17;
+pub const COUNT: usize = 18;
 
 /// Their names. Delays are those beyond the path's round trip without a queue.
 pub const NAMES: [&str; COUNT] = [
@@ -24,6 +24,7 @@ pub const NAMES: [&str; COUNT] = [
     "differences between flows",
     "fairness of flows",
     "delay of new flows",
+    "unevenness of the rate",
 ];
 
 /// The deviation of each statistic that a model of hosts and queues may have from real ones, beside chance.
@@ -31,7 +32,7 @@ pub const NAMES: [&str; COUNT] = [
 /// Most statistics are logarithms, so that 0.1 is 10%. Delays are the most reliable; how often hosts send again depends on
 /// details of their recovery.
 pub(crate) const TOLERANCE: [f64; COUNT] =
-    [0.3, 0.15, 0.12, 0.1, 0.1, 0.1, 0.3, 0.3, 0.02, 0.25, 0.06, 0.25, 0.4, 0.1, 0.3, 0.1, 0.3];
+    [0.3, 0.15, 0.12, 0.1, 0.1, 0.1, 0.3, 0.3, 0.02, 0.25, 0.06, 0.25, 0.4, 0.1, 0.3, 0.1, 0.3, 0.2];
 
 /// The statistics of a capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +55,12 @@ pub(crate) struct Frame {
 
 /// The delay below which differences mean nothing: clocks and hosts, in seconds.
 const LEAST: f64 = 0.0005;
+
+/// The unevenness of a rate below which differences mean nothing: a delayed acknowledgment moves packets from one stretch to
+/// the next.
+const LEAST_UNEVEN: f64 = 0.03;
+/// The fewest stretches of which a rate is told.
+pub(crate) const STRETCHES: usize = 5;
 
 impl Frame {
     /// The delay that is added to each before its logarithm is taken.
@@ -159,6 +166,7 @@ impl Statistics {
             differences(&series, frame).map_or(0.0, |d| log(d) - log(q50)),
             fairness(flows, frame),
             new_flows(flows, &bases).map_or(0.0, |delay| log(delay) - log(q50)),
+            libm::log(unevenness(full_rates(flows, &bases, frame.window, frame.packet)) + LEAST_UNEVEN),
         ];
         Statistics(values)
     }
@@ -255,6 +263,44 @@ fn fairness(flows: &[&Transfer], frame: &Frame) -> f64 {
     let rates: Vec<f64> = flows.iter().filter_map(rate).collect();
     let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
     if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 1.0 }
+}
+
+/// The rates at which payload was delivered while packets waited throughout, in bytes per second, over stretches of 200 ms
+/// or two round trips. In each, every round trip of every flow is longer than the shortest by three packets and a
+/// millisecond; `packet` is a packet's time on the link, in seconds.
+pub(crate) fn full_rates(flows: &[&Transfer], bases: &[u64], window: (u64, u64), packet: f64) -> Vec<f64> {
+    let base = bases.iter().copied().min().unwrap_or(0);
+    let width = (2 * base).max(200_000_000);
+    let stretches = ((window.1 - window.0) / width) as usize;
+    let enough = (3e9 * packet) as u64 + 1_000_000;
+    let mut sums = vec![(0_u64, false, true); stretches];
+    let place = |at: u64| (at.checked_sub(window.0)? / width).try_into().ok();
+    for (flow, base) in flows.iter().zip(bases) {
+        for (at, bytes) in &flow.delivered {
+            if let Some(sum) = place(*at).and_then(|i: usize| sums.get_mut(i)) {
+                sum.0 += bytes;
+            }
+        }
+        for trip in &flow.trips {
+            if let Some(sum) = place(trip.sent + trip.trip).and_then(|i: usize| sums.get_mut(i)) {
+                sum.1 = true;
+                sum.2 &= trip.trip > base + enough;
+            }
+        }
+    }
+    let full = sums.iter().filter(|(_, any, all)| *any && *all);
+    full.map(|(bytes, ..)| *bytes as f64 * 1e9 / width as f64).collect()
+}
+
+/// The spread of the rate while packets wait, over its median: a link of constant rate has next to none. It is that of a
+/// Gaussian with the same P10 and P90, so that one stall of a host does not count. Of too few stretches it is 0.
+fn unevenness(rates: Vec<f64>) -> f64 {
+    let rates = sorted(rates);
+    let middle = quantile(&rates, 0.5);
+    if rates.len() < STRETCHES || middle <= 0.0 {
+        return 0.0;
+    }
+    (quantile(&rates, 0.9) - quantile(&rates, 0.1)) / 2.563 / middle
 }
 
 /// The mean delay of handshakes while other flows had data under way; none without such.

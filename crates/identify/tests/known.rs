@@ -61,6 +61,21 @@ fn a_lossy_link_is_none_of_these() {
 }
 
 #[test]
+fn a_link_whose_rate_changes_is_none_of_these() {
+    // Every 300 ms the rate is another one, from 2 to 7 Mbit/s.
+    let changes: Vec<String> = [7.0, 4.0, 2.0, 5.5, 3.0]
+        .iter()
+        .enumerate()
+        .map(|(i, rate)| format!("{{ at = \"{} ms\", rate = \"{rate} Mbit/s\" }}", 300 * i))
+        .collect();
+    let more = format!("changes = {{ list = [{}], repeat = \"1500 ms\" }}\n", changes.join(", "));
+    for aqm in ["algorithm = \"pie\"", "algorithm = \"codel\"", "algorithm = \"drop-tail\""] {
+        let (observed, answer) = answered(&scenario("60 packets", aqm, &more), &Discipline::ALL);
+        assert!(answer.likely().is_empty(), "{aqm} {observed:?} {answer:?}");
+    }
+}
+
+#[test]
 fn queues_of_one_flow_are_not_told_apart() {
     let text = scenario("1000 packets", "algorithm = \"codel\"", "");
     let (one, _) = text.split_once("\n[[flows]]\nname = \"f3\"").unwrap();

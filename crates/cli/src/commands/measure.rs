@@ -151,7 +151,8 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
             intervals: args.intervals.then_some(&intervals),
         });
     }
-    terminal::print(&text(&said, &report, &options, &beside, next, &intervals))?;
+    let identify = identify(args, &report);
+    terminal::print(&text(&said, &report, &options, &beside, next, identify, &intervals))?;
     remarks(&said, &report).iter().chain(&contradictions).for_each(|remark| terminal::note(remark));
     Ok(())
 }
@@ -162,6 +163,7 @@ fn text(
     options: &Options,
     beside: &Beside,
     next: Option<Next>,
+    identify: Option<String>,
     intervals: &[Interval],
 ) -> String {
     let format = match report.format {
@@ -209,7 +211,7 @@ fn text(
         Next { command: None, words: vec![words] }
     });
     let is_varied = next.command.is_some();
-    let lines: Vec<String> = next.command.into_iter().chain(next.words).collect();
+    let lines: Vec<String> = next.command.into_iter().chain(next.words).chain(identify).collect();
     text += &lines.join("\n      ");
     text += "\n";
     if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied).filter(|_| is_varied) {
@@ -601,6 +603,24 @@ fn next(args: &Args, report: &Report) -> Option<Next> {
             Next { command: None, words: vec![format!("quell recommend has no answer for this link: {why}")] }
         }
     })
+}
+
+/// The command that tells the queue, where a capture from the senders' side shows for long enough that packets waited
+/// beyond it.
+fn identify(args: &Args, report: &Report) -> Option<String> {
+    const LONG_S: f64 = 10.0;
+    let capacity = report.busier().capacity;
+    let waited = capacity.acknowledged.is_some_and(|seen| seen.waiting > 0);
+    let is_before = capacity.verdict == CapacityVerdict::Beyond;
+    if !(is_before && waited && report.duration_s >= LONG_S) || args.trace == Path::new("-") {
+        return None;
+    }
+    let interface = match args.interface.as_slice() {
+        [] => String::new(),
+        names => format!(" --interface {}", quoted(&names.join(","))),
+    };
+    let file = quoted(&args.trace.display().to_string());
+    Some(format!("quell identify {file}{interface} tells in which queue packets waited."))
 }
 
 /// What `quell recommend` would try for these words.

@@ -29,3 +29,62 @@ fn what_cannot_be_identified_is_refused_with_what_to_capture() {
         assert!(ran.err.contains(part), "{words:?}: {}", ran.err);
     }
 }
+
+/// `measure` sees from the senders that packets wait, and `identify` says where: 100 packets of drop-tail at 8 Mbit/s,
+/// 151 ms. A direction is in a capture if a flow is measured there.
+#[test]
+fn a_senders_capture_of_a_simulation_is_identified_as_measure_says() {
+    let bench = Bench::new();
+    bench.file(
+        "run.toml",
+        r#"
+schema = 1
+dialect = "linux"
+duration = "14 s"
+seeds = 1
+
+[dumbbell]
+rate = "8 Mbit/s"
+delay = "20 ms"
+buffer = "100 packets"
+
+[dumbbell.reverse]
+rate = "1 Gbit/s"
+delay = "1 us"
+
+[[aqm]]
+algorithm = "drop-tail"
+
+[[flows]]
+name = "bulk"
+rtt = "20.001 ms"
+tcp = { congestion = "cubic", packet = "1448 B" }
+
+[[flows]]
+name = "back"
+kind = "udp"
+direction = "reverse"
+rate = "8 kbit/s"
+packet = "100 B"
+"#,
+    );
+    bench.ok(&["run", "run.toml", "--out", "seen", "--trace", "pcapng", "--no-report"]);
+    let capture = "seen/traces/drop-tail-seed1.pcapng";
+    let interface = ["--interface", "bottleneck enqueue,reverse dequeue"];
+    let measured = bench.ok(&[&["measure", capture][..], &interface].concat());
+    let next = format!("quell identify {capture} --interface 'bottleneck enqueue,reverse dequeue' tells");
+    assert!(measured.contains(&next), "{measured}");
+    // Packets that have passed are seen by what comes behind the queue.
+    let after = bench.ok(&["measure", capture, "--interface", "bottleneck dequeue,reverse dequeue"]);
+    assert!(!after.contains("quell identify"), "{after}");
+
+    let among = ["--among", "drop-tail,pie", "--seeds", "3", "-q"];
+    let words = [&["identify", capture][..], &interface, &among].concat();
+    let text = bench.ok(&words);
+    assert!(text.contains("The queue is drop-tail, among those that were tried."), "{text}");
+    let json = bench.json(&[&words[..], &["--format", "json"]].concat());
+    assert_eq!(json["likely"], serde_json::json!(["drop-tail"]));
+    let within = &json["found"][0]["parameter"]["within"];
+    let [low, high] = [0, 1].map(|i| within[i].as_f64().unwrap());
+    assert!(low < 0.1514 && 0.1514 < high && high / low < 1.6, "{within}");
+}
