@@ -105,7 +105,7 @@ class Objective:
         return check(self._scenario, aqms=self._options["aqms"], overrides=self._with(settings))
 
     def _is_whole(self, axis: Mapping[str, Any]) -> bool:
-        """Say whether the field takes whole numbers only, or packets or bytes; names that are wrong raise here."""
+        """Say whether the field takes whole numbers only, or packets or bytes; wrong names raise."""
 
         def error(value: float) -> ScenarioError | None:
             try:
