@@ -6,12 +6,13 @@ use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
 use crate::candidate::Candidate;
-use crate::measure::{Column, Kind};
+use crate::measure::Kind;
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::scenario::{BEHIND, of_direction};
 use crate::verdict::Judged;
 use crate::way::{Shape, Way};
+use crate::words::{of_rate, of_time};
 
 /// The texts to type.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -149,26 +150,36 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     }
 }
 
-/// Commands that measure the real link, and the figures to expect of them.
-pub(crate) fn check(columns: &[Column], best: &Judged) -> Text {
-    let found = |kind: Kind, up: bool| {
-        let mut all = columns.iter().zip(&best.cells);
-        let found = all.find(|(column, _)| column.kind == kind && column.is_up() == up);
-        found.and_then(|(column, cell)| Some(column.words(cell.as_ref()?.estimate.mean)))
+/// Commands that measure the real link, and the figures to expect of them: TCP's goodput through the shapers alone, and the
+/// delay of calls under the load that was simulated.
+pub(crate) fn check(request: &Request, plan: &Plan, candidate: &Candidate, best: &Judged) -> Text {
+    let alone = |way: &Way| {
+        let carried = request.carried(candidate.shaper(way).rate).bps() as f64;
+        of_rate(carried * (1.0 - TCP_HEADERS / request.technology.largest as f64))
     };
-    let or = |text: Option<String>| text.unwrap_or_else(|| "what the table says".to_string());
-    let (down, up) = (or(found(Kind::GoodputDown, false)), or(found(Kind::GoodputUp, true)));
+    let delay = |up: bool| {
+        let mut all = plan.columns.iter().zip(&best.cells);
+        let found = all.find(|(column, _)| column.kind == Kind::Call && column.is_up() == up);
+        found.and_then(|(_, cell)| Some(cell.as_ref()?.estimate.mean))
+    };
     let mut text = format!(
-        "iperf3 -c SERVER -t 60 -P 4 -R    # down: about {down}, or a little more without other traffic\niperf3 -c SERVER -t \
-         60 -P 4       # up: about {up}, or a little more\n"
+        "iperf3 -c SERVER -t 60 -P 4 -R    # down: up to {} without other traffic\niperf3 -c SERVER -t 60 -P 4       # up: \
+         up to {} without other traffic\n",
+        alone(&plan.down),
+        alone(&plan.up)
     );
-    if let (Some(down), Some(up)) = (found(Kind::Call, false), found(Kind::Call, true)) {
+    if let (Some(down), Some(up)) = (delay(false), delay(true)) {
         text.push_str(&format!(
-            "flent rrul -H SERVER -l 60        # the ping's P99 rises by about {down} (down) and {up} (up) at most\n"
+            "flent rrul -H SERVER -l 60        # the ping's P99 is about {} longer than its shortest under the load that \
+             was simulated; rrul is more\n",
+            of_time(down + up)
         ));
     }
     Text { place: "to check it, on a host behind the router".to_string(), text }
 }
+
+/// Headers of IPv4 and TCP with timestamps, in bytes.
+const TCP_HEADERS: f64 = 52.0;
 
 #[cfg(test)]
 mod tests {

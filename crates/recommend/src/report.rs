@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
         (reach, carries): (&'a [(Reach, Judged)], &'a str),
     ) -> Report<'a> {
         let mut router = advice::of(request, plan, best);
-        router.parts.extend(answer.rows.first().map(|best| advice::check(&plan.columns, best)));
+        router.parts.extend(answer.rows.first().map(|row| advice::check(request, plan, best, row)));
         let way = |way: &'a Way| WayReport {
             rate: way.rate.to_string(),
             shaped: best.shaper(way).rate.to_string(),

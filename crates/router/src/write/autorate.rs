@@ -7,6 +7,9 @@ use crate::shaped::Range;
 /// The longest name of a device of Linux.
 const LONGEST: usize = 15;
 
+/// The rate in kbit/s from which on cake-autorate takes a connection for active, in its defaults.sh.
+const ACTIVE: u64 = 2000;
+
 /// Adds cake-autorate's settings where a direction varies.
 pub(super) fn write(job: &mut Job<'_>) {
     if job.queues.iter().all(|queue| queue.side.range.is_none()) {
@@ -30,6 +33,12 @@ pub(super) fn write(job: &mut Job<'_>) {
             text.push_str(&format!("{word}_{letters}_shaper_rate_kbps={}\n", kilobits(rate)));
         }
     }
+    // Below this a connection counts as idle, and the shaper goes back to its base.
+    let slowest =
+        job.queues.iter().filter_map(|queue| queue.side.range).map(|range| kilobits(range.least)).min();
+    if let Some(slowest) = slowest.filter(|slowest| *slowest <= 2 * ACTIVE) {
+        text.push_str(&format!("\nconnection_active_thr_kbps={}\n", slowest / 2));
+    }
     if wan.len() + 4 > LONGEST {
         job.notes.push(format!(
             "sqm gives the device of downloads another name than ifb4{wan}, which is too long: see `tc qdisc`"
@@ -37,8 +46,8 @@ pub(super) fn write(job: &mut Job<'_>) {
     }
     job.notes.push(
         "cake-autorate changes the rates of CAKE alone, between min and max; base is the rate while the link is quiet. \
-         Its other keys keep the values of its defaults.sh; raise connection_active_thr_kbps and the delays of its \
-         thresholds if the link's own delay jumps"
+         Its other keys keep the values of its defaults.sh; raise the delays of its thresholds if the link's own delay \
+         jumps"
             .into(),
     );
     job.part(

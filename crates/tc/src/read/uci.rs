@@ -162,12 +162,17 @@ fn cake<'a>(
     kernel: Kernel,
 ) {
     let mut words = vec!["bandwidth".to_string(), kbits(kbit)];
+    // By default sqm-scripts neither follow the DSCPs of what comes in nor leave them there.
+    let squashed = |key: &str| way.name == "ingress" && get(key) != Some("0");
     words.push(match get("script") {
-        Some("layer_cake.qos") => "diffserv3".into(),
+        Some("layer_cake.qos") if !squashed("squash_ingress") => "diffserv3".into(),
         _ => "besteffort".into(),
     });
     if way.name == "ingress" {
         words.push("ingress".into());
+    }
+    if squashed("squash_dscp") {
+        words.push("wash".into());
     }
     layer(get, &mut words);
     // What the file says replaces what sqm writes itself, and nobody has written it twice.
@@ -203,6 +208,9 @@ fn replaced<'a>(qdisc: &str, own: &[&'a str], of_file: &[&'a str]) -> Vec<&'a st
 
 /// A class: its name, the one above, its rate and ceiling in kbit/s, its priority, the quantum of its queue, its DSCPs.
 type Tier = (&'static str, &'static str, u64, u64, u8, Option<u64>, &'static [u8]);
+
+/// The least burst of sqm-scripts: 1500 B and what may be added to them, in cells of 48 B that take 53 B each.
+const LEAST_BURST: u64 = (1500 + 95_u64).div_ceil(48) * 53;
 
 /// DSCPs of the first tier of simple.qos, EF, CS6, AF42 and what asks for little delay, and of the last one, CS1.
 const FIRST: [u8; 4] = [46, 48, 36, 4];
@@ -255,6 +263,9 @@ fn tree<'a>(
     for (id, parent, rate, ceil, priority, quantum, dscps) in classes {
         let mut words = vec!["rate".to_string(), kbits(*rate), "ceil".to_string(), kbits(*ceil)];
         words.extend(["prio".to_string(), priority.to_string()]);
+        // Both buckets of sqm-scripts hold a millisecond, and at least a full packet in ATM cells.
+        let burst = rate.div_ceil(8).max(LEAST_BURST).to_string();
+        words.extend(["burst".to_string(), burst.clone(), "cburst".to_string(), burst]);
         words.extend(added.iter().cloned());
         let before = dump.classes.len();
         class(
