@@ -43,7 +43,8 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         .filter(|(today, _)| !asks && today.failed.is_none())
         .map(|(today, _)| today.cells.clone())
     {
-        order.iter_mut().for_each(|(row, _)| row.keep(plan, &today));
+        let limited = [plan.down.limited, plan.up.limited];
+        order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
     order.sort_by(|(a, _), (b, _)| {

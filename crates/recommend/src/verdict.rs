@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::goal::{Condition, Goal};
 use crate::measure::{Column, Kind};
-use crate::plan::Plan;
 use crate::words::list;
 
 /// A figure of a row.
@@ -111,14 +110,13 @@ impl Judged {
     }
 
     /// Asks for a part of today's goodput in each direction, beside the goal; in none that the router's processor limits,
-    /// because nobody else sets the rate there.
-    pub(crate) fn keep(&mut self, plan: &Plan, today: &[Option<Cell>]) {
-        let limited = |column: &Column| if column.is_up() { plan.up.limited } else { plan.down.limited };
-        let asked = |column: &Column| column.answers(Kind::Goodput) && !limited(column);
-        if !plan.columns.iter().any(asked) {
+    /// because nobody else sets the rate there. `limited` is of down and up.
+    pub(crate) fn keep(&mut self, columns: &[Column], limited: [bool; 2], today: &[Option<Cell>]) {
+        let asked = |column: &Column| column.answers(Kind::Goodput) && !limited[usize::from(column.is_up())];
+        if !columns.iter().any(asked) {
             return;
         }
-        let all = plan.columns.iter().zip(&self.cells).zip(today);
+        let all = columns.iter().zip(&self.cells).zip(today);
         let of = all.filter(|((column, _), _)| asked(column)).map(|((column, cell), today)| {
             (column, cell.as_ref(), today.as_ref().map_or(0.0, |today| KEPT * today.estimate.mean))
         });
@@ -248,13 +246,16 @@ mod tests {
     fn an_idle_link_does_not_win() {
         let columns = [column(Kind::Call), column(Kind::GoodputDown), column(Kind::GoodputUp)];
         let today = [cell(0.2, 0.01), cell(9e6, 0.0), cell(2e6, 0.0)];
-        let of = |up: f64| {
+        let of = |up: f64, limited| {
             let mut row =
                 judged("call P99 < 20 ms", &columns, vec![cell(0.001, 0.0), cell(8e6, 0.0), cell(up, 0.0)]);
             assert_eq!(row.fate(), "yes");
-            row.keep(&columns, &today);
+            row.keep(&columns, limited, &today);
             row
         };
+        // What the processor limits is not asked for.
+        assert_eq!(of(0.9e6, [true; 2]).fate(), "yes");
+        let of = |up| of(up, [false; 2]);
         assert_eq!(of(1.1e6).fate(), "yes");
         assert_eq!(of(0.9e6).fate(), "no");
         assert!(of(0.9e6).missed().contains("at least half of today's goodput"));
