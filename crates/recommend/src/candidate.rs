@@ -202,9 +202,7 @@ impl Candidate {
             _ if way.limited => technology.margin(shaped, way.mean, "the router's processor shapes no more"),
             _ if part < 1.0 => {
                 let usual = technology.share as f64 / 10.0;
-                let why = format!(
-                    "with {usual}% bursts still reach the modem's queue, and more of the link is given up for that"
-                );
+                let why = format!("at {usual}%, bursts still reached the modem's queue");
                 technology.margin(shaped, way.mean, &why)
             }
             _ => return technology.sentence(way.mean),

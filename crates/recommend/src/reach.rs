@@ -157,7 +157,7 @@ fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
     let parts = [
         ("holds with", of(&Judged::surely_meets, &name)),
         ("breaks with", of(&Judged::surely_misses, &missed)),
-        ("may hold or break, for its interval reaches across the goal, with", of(&is_open, &name)),
+        ("is unsure with", of(&is_open, &name)),
         ("was not simulated with", of(&|j| j.failed.is_some(), &failed)),
     ];
     let said = parts.iter().filter(|(_, those)| !those.is_empty());

@@ -1,6 +1,6 @@
 //! A link as its user describes it.
 
-use quell_router::{Can, Technology};
+use quell_router::{Can, Platform, Technology};
 use quell_units::{BitRate, Bytes, Duration};
 
 use crate::course::Course;
@@ -66,6 +66,16 @@ impl Request {
             return Err(
                 "can: the router has no algorithm; name those that it has, such as cake,fq_codel".into()
             );
+        }
+        if let Some(name) = &self.device {
+            let platform = match self.can {
+                Can::Platform(platform) => Some(platform),
+                // Their lines are those of Linux.
+                Can::Algorithms(_) => Platform::find("linux"),
+            };
+            platform
+                .map_or(Ok(()), |platform| quell_router::device(platform, "--dev", name))
+                .map_err(|e| e.to_string())?;
         }
         let apart =
             self.down.least.bps().max(self.up.least.bps()) / self.down.least.bps().min(self.up.least.bps());

@@ -109,8 +109,8 @@ impl Judged {
         list(&each.collect::<Vec<_>>())
     }
 
-    /// Asks for a part of today's goodput in each direction, beside the goal; in none that the router's processor limits (down
-    /// and up), because that decides there.
+    /// Asks for a part of today's goodput in each direction, beside the goal; in none that the router's processor limits,
+    /// because nobody else sets the rate there. `limited` is of down and up.
     pub(crate) fn keep(&mut self, columns: &[Column], limited: [bool; 2], today: &[Option<Cell>]) {
         let asked = |column: &Column| column.answers(Kind::Goodput) && !limited[usize::from(column.is_up())];
         if !columns.iter().any(asked) {
@@ -246,17 +246,18 @@ mod tests {
     fn an_idle_link_does_not_win() {
         let columns = [column(Kind::Call), column(Kind::GoodputDown), column(Kind::GoodputUp)];
         let today = [cell(0.2, 0.01), cell(9e6, 0.0), cell(2e6, 0.0)];
-        let of_limited = |up: f64, limited: [bool; 2]| {
+        let of = |up: f64, limited| {
             let mut row =
                 judged("call P99 < 20 ms", &columns, vec![cell(0.001, 0.0), cell(8e6, 0.0), cell(up, 0.0)]);
             assert_eq!(row.fate(), "yes");
             row.keep(&columns, limited, &today);
             row
         };
-        let of = |up: f64| of_limited(up, [false; 2]);
+        // What the processor limits is not asked for.
+        assert_eq!(of(0.9e6, [true; 2]).fate(), "yes");
+        let of = |up| of(up, [false; 2]);
         assert_eq!(of(1.1e6).fate(), "yes");
         assert_eq!(of(0.9e6).fate(), "no");
         assert!(of(0.9e6).missed().contains("at least half of today's goodput"));
-        assert_eq!(of_limited(0.9e6, [true; 2]).fate(), "yes");
     }
 }

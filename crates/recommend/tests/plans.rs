@@ -99,6 +99,14 @@ fn links_that_cannot_be_are_refused_with_the_rule() {
         why(Request { cpu_limit: Some(BitRate::from_bps(9_000_000)), ..base() })
             .contains("cpu-limit = 9 Mbit/s")
     );
+    for device in ["eth0; rm", "a-name-of-16-char", "a/b", ""] {
+        let found = why(Request { device: Some(device.to_string()), ..base() });
+        assert!(
+            found.starts_with(&format!("--dev = \"{device}\"")) && found.contains("15 letters"),
+            "{found}"
+        );
+    }
+    assert!(plan(&Request { device: Some("eth0.7@br-lan".to_string()), ..base() }).is_ok());
     let goal: Goal = "page P95 < 2 s".parse().unwrap();
     let load = Load::named("bulk").unwrap();
     assert!(why(Request { goal, load, ..base() }).contains("has no pages"));

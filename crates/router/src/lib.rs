@@ -43,4 +43,4 @@ pub use offer::{Fit, Knob, Offer, Unit, Words};
 pub use platform::Platform;
 pub use shaped::{Range, Shaped, Side};
 pub use technology::Technology;
-pub use write::{Part, Unwritable, Written, write, write_port};
+pub use write::{Part, Unwritable, Written, device, write, write_port};

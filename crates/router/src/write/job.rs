@@ -63,12 +63,14 @@ pub enum Unwritable {
     #[error("{0}")]
     NotInLinux(NotInLinux),
     /// A device's name is none.
-    #[error("{field} = \"{name}\" is no device's name; use letters, digits and . _ - @ / : only, at most 64")]
+    #[error("{field} = \"{name}\" is no device's name: {rule}")]
     Device {
         /// The field.
         field: &'static str,
         /// The name.
         name: String,
+        /// The names that there are, and the fix.
+        rule: &'static str,
     },
     /// The platform has its queues behind a shaper alone.
     #[error(

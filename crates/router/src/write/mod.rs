@@ -51,9 +51,9 @@ pub fn write_port(platform: Platform, port: &str, side: &Side) -> Result<Written
 }
 
 fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, Unwritable> {
-    device("wan", &shaped.wan)?;
+    device(platform, "wan", &shaped.wan)?;
     if let Some(lan) = &shaped.lan {
-        device("lan", lan)?;
+        device(platform, "lan", lan)?;
     }
     let mut notes = Vec::new();
     let queue = |(direction, side): (&'static str, &'_ Side)| {
@@ -103,11 +103,25 @@ fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, U
     Ok(Written { parts: job.parts, notes: job.notes })
 }
 
-/// Refuses a name that no device has, so that nobody can slip text of their own into a configuration.
-fn device(field: &'static str, name: &str) -> Result<(), Unwritable> {
-    let fine = |c: char| c.is_ascii_alphanumeric() || "._-@/:".contains(c);
-    if (1..=64).contains(&name.len()) && name.chars().all(fine) && !name.starts_with('-') {
+/// Refuses a name that no device of a platform has, so that nobody can slip text of their own into a configuration. Linux has
+/// at most 15 characters, without space, slash and colon (`dev_valid_name`).
+///
+/// # Errors
+/// Names the field, its value, the rule and the fix.
+pub fn device(platform: Platform, field: &'static str, name: &str) -> Result<(), Unwritable> {
+    let on_linux =
+        matches!(platform, Platform::Linux(_) | Platform::OpenWrt | Platform::Networkd | Platform::Gateway);
+    let (signs, most, rule) = match on_linux {
+        true => (
+            "._-@",
+            15,
+            "Linux has at most 15 letters, digits and . _ - @, no space and no slash; give a name that `ip link` shows",
+        ),
+        false => ("._-@/:", 64, "use letters, digits and . _ - @ / : only, at most 64"),
+    };
+    let fine = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
+    if (1..=most).contains(&name.len()) && name.chars().all(fine) && !name.starts_with('-') {
         return Ok(());
     }
-    Err(Unwritable::Device { field, name: cut(name) })
+    Err(Unwritable::Device { field, name: cut(name), rule })
 }

@@ -145,7 +145,7 @@ fn a_port_is_not_shaped() {
         "{networkd}"
     );
     for platform in Platform::all() {
-        match write_port(platform, "xe-0/0/0", &port) {
+        match write_port(platform, "swp1", &port) {
             Ok(written) => {
                 let text = &written.parts[0].text;
                 assert!(
