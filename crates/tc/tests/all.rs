@@ -473,6 +473,13 @@ fn a_typo_is_refused_and_so_is_a_cut() {
         links(&dump)[0].queue.as_ref().map(|q| (q.aqm.name(), q.buffer)),
         Some(("drop-tail", QueueSize::Packets(1000.0)))
     );
+    // Lines of uci set are those of the file.
+    let set = "uci set sqm.@queue[0].interface='wan'\nuci set sqm.@queue[0].upload='5000'\nuci commit sqm\n\
+               /etc/init.d/sqm restart\n";
+    let file = "config queue\n\toption interface 'wan'\n\toption upload '5000'\n";
+    let [set, file] = [set, file].map(|text| read(text, KERNEL));
+    assert_eq!(set.queues[0].meaning, file.queues[0].meaning);
+    assert!(set.problems.iter().all(|p| p.word == "download"), "{:?}", set.problems);
     // The smallest packet of sqm-scripts.
     let uci = "config queue\n\toption upload '5000'\n\toption linklayer 'atm'\n\
          \toption overhead '44'\n\toption tcMPU '84'\n";
