@@ -255,8 +255,8 @@ pub const TECHNOLOGIES: &[Technology] = &[
     },
 ];
 
-/// Other names of technologies.
-const ALIASES: &[(&str, &str)] = &[
+/// Other names of technologies, each with the name that it stands for.
+pub const ALIASES: &[(&str, &str)] = &[
     ("cable", "docsis"),
     ("vdsl", "vdsl-pppoe"),
     ("vdsl2", "vdsl-pppoe"),

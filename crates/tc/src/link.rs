@@ -183,7 +183,8 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                 let minor = class.id.rsplit(':').next().unwrap_or_default();
                 let is_leaf = !classes.iter().any(|other| other.parent.as_deref() == Some(class.id.as_str()));
                 let is_default = default
-                    .is_some_and(|default| default.trim_start_matches('0') == minor.trim_start_matches('0'));
+                    .map(|default| default.trim_start_matches('0'))
+                    .is_some_and(|default| default.eq_ignore_ascii_case(minor.trim_start_matches('0')));
                 Leaf {
                     class: class.clone(),
                     is_leaf,
@@ -194,6 +195,15 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
             let leaves: Vec<Leaf> = classes.iter().map(|class| leaf(class)).collect();
             let ends: Vec<&Leaf> = leaves.iter().filter(|leaf| leaf.is_leaf).collect();
             let first = ends.iter().find_map(|leaf| leaf_of(&leaf.class.id));
+            if let Some(default) = default.filter(|default| !default.trim_start_matches('0').is_empty())
+                && !ends.is_empty()
+                && !ends.iter().any(|leaf| leaf.is_default)
+            {
+                notes.push(format!(
+                    "htb: default {default} is no leaf of the text: packets that no filter puts into a class go past \
+                     the shaper, at the device's rate"
+                ));
+            }
             match &ends[..] {
                 [] => {
                     notes.push(
@@ -252,7 +262,9 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
         );
     }
     let line = root.map(|root| root.line).or(classes.first().map(|class| class.line)).or(first).unwrap_or(1);
-    let inner = queues.iter().filter(|q| q.meaning.is_some() && q.parent.is_some());
+    // A root whose own parent is not in the text is not below itself.
+    let is_root = |queue: &Queue| root.is_some_and(|root| std::ptr::eq(*root, queue));
+    let inner = queues.iter().filter(|q| q.meaning.is_some() && q.parent.is_some() && !is_root(q));
     let inner: Vec<&Counters> = inner.filter_map(|queue| queue.counters.as_ref()).collect();
     let counters = counted.or(root.and_then(|root| root.counters.clone()));
     let counters =

@@ -54,9 +54,7 @@ impl Settings {
                 let value = words.next_if(|next| self.grammar.word(next).is_none());
                 let is_last = words.peek().is_none() && value.is_none();
                 let whole = value.map_or(text.to_string(), |value| format!("{text} {value}"));
-                // Of a line of nonsense, the first words are enough to find out what was meant.
-                let shown = shown || wrong.len() >= MOST_MEANT;
-                let (says, fatal) = self.unknown(text, before, is_last, shown);
+                let (says, fatal) = self.unknown(text, before, is_last, shown, wrong.len() < MOST_MEANT);
                 wrong.push(Wrong { word: cut(&whole), says, fatal });
                 continue;
             };
@@ -112,13 +110,14 @@ impl Settings {
     }
 
     /// What to say of a word that is not known, and whether tc refuses the line: `before` is the word with the value
-    /// before.
+    /// before. Of a line of nonsense, the first words are enough to `guess` what was meant.
     fn unknown(
         &self,
         text: &str,
         before: Option<(&'static Word, &str)>,
         is_last: bool,
         shown: bool,
+        guess: bool,
     ) -> (String, bool) {
         let name = self.grammar.name;
         let unit = text.to_lowercase();
@@ -136,9 +135,18 @@ impl Settings {
             return (format!("the line ends in the middle of {whole}: was it cut?"), true);
         }
         let begun = names.clone().find(|name| text.len() > 3 && name.starts_with(text));
-        let near = if shown { None } else { begun.or_else(|| grammar::nearest(text, &mut names)) };
+        let near = if shown || !guess { None } else { begun.or_else(|| grammar::nearest(text, &mut names)) };
+        let is_rate = |word: &&Word| {
+            let is_bare = text.bytes().all(|c| c.is_ascii_digit());
+            !is_bare && matches!(word.kind, Kind::Rate | Kind::RateIfAny) && word.kind.value(text).is_some()
+        };
+        let near = match self.grammar.words.iter().find(is_rate) {
+            Some(word) => Some(format!("{} {text}", word.name)),
+            None => near.map(str::to_string),
+        };
         match near {
             Some(near) => (format!("no word of {name}'s; did you mean {near}?"), true),
+            None if !shown => (format!("no word of {name}'s, as of iproute2 7.3: tc refuses the line"), true),
             None => {
                 let says = "that is known here, and left out; tc of iproute2 7.3 was read";
                 (format!("no word of {name}'s {says}"), false)

@@ -417,7 +417,15 @@ fn a_word_that_a_dump_lacks_is_off() {
     assert_eq!(dump.problems, []);
     let AqmConfig::FqCodel(params) = &dump.queues[0].meaning.as_ref().unwrap().aqm else { panic!() };
     assert_eq!(params.ce_threshold_for, quell_aqm::fq_codel::Marked::Ect1);
-    assert_eq!(params.ce_threshold.map(|time| time.nanos()), Some(999_000));
+    assert_eq!(params.ce_threshold.map(|time| time.nanos()), Some(1_000_000));
+    // The kernel shows 4999 of 5 ms (steps of 1024 ns), and tc's text 5ms: both are the default.
+    let item = r#"[{"kind":"codel","handle":"1:","parent":"7:1","options":{"limit":9,"target":4999,"interval":99999},
+        "bytes":90,"packets":1,"maxpacket":90}]"#;
+    let (json, text) =
+        (read(item, KERNEL), read("qdisc codel 1: root limit 9p target 5ms interval 100ms", KERNEL));
+    assert_eq!(json.queues[0].meaning.as_ref().unwrap().aqm, text.queues[0].meaning.as_ref().unwrap().aqm);
+    let counters = links(&json)[0].counters.clone().unwrap();
+    assert_eq!(counters.others, [("maxpacket".to_string(), "90".to_string())]);
 }
 
 /// What tc refuses is refused, with what was meant.
@@ -430,6 +438,9 @@ fn a_typo_is_refused_and_so_is_a_cut() {
             "cake bandwidth 95 Mbit/s docsis",
             "Mbit/s: stands behind bandwidth 95, which is a word of its own: write 95mbit",
         ),
+        ("fq_codel bogus 5", "bogus 5: no word of fq_codel's"),
+        ("tc qdisc add dev eth0 root pie bogus", "bogus: no word of pie's"),
+        ("cake 100Mbit", "100Mbit: no word of cake's; did you mean bandwidth 100Mbit?"),
         ("qdisc fq_codel 1: root refcnt 2 limit 5p flo", "flo: the line ends in the middle of flows"),
     ] {
         let dump = read(line, KERNEL);
@@ -437,6 +448,21 @@ fn a_typo_is_refused_and_so_is_a_cut() {
         assert!(all.iter().any(|says| says.contains(part)), "{line}: {:?}", dump.problems);
         assert!(dump.queues.is_empty(), "{line}");
     }
+    let dump = read("[CAKE]\nBandwidth=18Mbit", KERNEL);
+    assert_eq!(dump.problems[0].to_string(), "line 2: Bandwidth: \"18Mbit\" is no value of it: write 18M");
+    // A device has one queue at its root.
+    let two = read("[CAKE]\nBandwidth=18M\n[FairQueueingControlledDelay]\nParent=root\n", KERNEL);
+    let says = two.problems.iter().find(|p| p.fatal).unwrap().to_string();
+    assert!(
+        says.contains("line 3: fq_codel: a device has one queue at its root, and line 1 has cake"),
+        "{says}"
+    );
+    // What goes to no class is not shaped: htb_classify of net/sched/sch_htb.c.
+    let htb =
+        |n| format!("qdisc htb 1: dev eth0 root default 0x{n}\nclass htb 1:10 root rate 9Mbit ceil 9Mbit\n");
+    let notes = |n| links(&read(&htb(n), KERNEL))[0].notes.join("");
+    assert!(notes("12").contains("default 12 is no leaf of the text"), "{}", notes("12"));
+    assert_eq!(notes("10"), "");
     // Newer versions may print more.
     assert_eq!(read("qdisc fq_codel 1: root refcnt 2 limits 5p ecn", KERNEL).queues.len(), 1);
     let dump = read("cake bandwidth 95mbps", KERNEL);
@@ -447,6 +473,13 @@ fn a_typo_is_refused_and_so_is_a_cut() {
         links(&dump)[0].queue.as_ref().map(|q| (q.aqm.name(), q.buffer)),
         Some(("drop-tail", QueueSize::Packets(1000.0)))
     );
+    // Lines of uci set are those of the file.
+    let set = "uci set sqm.@queue[0].interface='wan'\nuci set sqm.@queue[0].upload='5000'\nuci commit sqm\n\
+               /etc/init.d/sqm restart\n";
+    let file = "config queue\n\toption interface 'wan'\n\toption upload '5000'\n";
+    let [set, file] = [set, file].map(|text| read(text, KERNEL));
+    assert_eq!(set.queues[0].meaning, file.queues[0].meaning);
+    assert!(set.problems.iter().all(|p| p.word == "download"), "{:?}", set.problems);
     // The smallest packet of sqm-scripts.
     let uci = "config queue\n\toption upload '5000'\n\toption linklayer 'atm'\n\
          \toption overhead '44'\n\toption tcMPU '84'\n";

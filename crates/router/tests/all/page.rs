@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quell_aqm::catalog::AqmConfig;
-use quell_router::technology::TECHNOLOGIES;
+use quell_router::technology::{ALIASES, TECHNOLOGIES};
 use quell_router::{Counts, Fit, Knob, Platform, Shaped, Side, Unit, Words, technology, write};
 use quell_units::{Framing, QueueSize};
 
@@ -34,7 +34,7 @@ fn wrapped(text: &str, indent: &str) -> String {
     lines.join(&format!("\n{indent}"))
 }
 
-/// The link of the examples: VDSL2 of 50 and 10 Mbit/s.
+/// The link of the examples: VDSL2 of 50 and 10 Mbit/s, with Ethernet, as the devices of the examples have it.
 fn example(platform: Platform) -> Shaped {
     let (wan, lan) = platform.devices();
     let has = |name: &str| platform.algorithms().contains(&name);
@@ -48,7 +48,7 @@ fn example(platform: Platform) -> Shaped {
         (fq.clone(), fq)
     };
     let side = |rate: &str, aqm| Side {
-        link: technology::find("vdsl-pppoe").unwrap().shaped(rate.parse().unwrap()),
+        link: technology::find("vdsl-bridged").unwrap().shaped(rate.parse().unwrap()),
         aqm,
         ecn: true,
         buffer: QueueSize::Packets(1000.0),
@@ -82,6 +82,9 @@ fn technologies(page: &mut String) {
         )
         .unwrap();
     }
+    let others = ALIASES.iter().map(|(alias, name)| format!("`{alias}` is `{name}`"));
+    let others = others.collect::<Vec<_>>().join(", ");
+    writeln!(page, "\n{}", wrapped(&format!("Other names: {others}."), "")).unwrap();
     page.push_str("\nWhat their rates count, why the share, and sources:\n\n");
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for t in TECHNOLOGIES {
@@ -136,7 +139,10 @@ fn platform(page: &mut String, platform: Platform) {
     let offer = platform.has(&with("cake", "")).filter(|offer| matches!(offer.words, Words::These(_)));
     let cake = platform.counts() != Counts::Link && offer.is_some();
     let cake = if cake { "; its CAKE counts what the link does" } else { "" };
-    let says = format!("`--can {}`. Its shaper counts {about}{cake}.", platform.name());
+    let aliases: Vec<String> = platform.aliases().iter().map(|alias| format!("`{alias}`")).collect();
+    let aliases =
+        if aliases.is_empty() { String::new() } else { format!(", also called {}", aliases.join(", ")) };
+    let says = format!("`--can {}`{aliases}. Its shaper counts {about}{cake}.", platform.name());
     writeln!(page, "\n## {}\n\n{}\n", platform.title(), wrapped(&says, "")).unwrap();
     writeln!(page, "{}\n", wrapped(&format!("Source: {}.", platform.source()), "")).unwrap();
     let offers = platform.offers();

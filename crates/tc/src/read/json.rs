@@ -1,6 +1,6 @@
 //! What `tc -j` prints.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::dump::{Counters, Dump, Head, class, queue};
 use crate::Kernel;
@@ -246,6 +246,7 @@ fn option(
                     // Rates are in bytes per second.
                     Kind::Rate | Kind::RateIfAny => format!("{}bit", x.as_f64().unwrap_or(0.0) * 8.0),
                     Kind::TimeOrPackets if key.ends_with("pkts") => format!("{x}p"),
+                    Kind::Time if grammar.name.ends_with("codel") => format!("{}us", of_codel(x)),
                     // Milliseconds of the words, too, are microseconds here.
                     Kind::Time | Kind::Millis | Kind::TimeOrPackets => format!("{x}us"),
                     _ => x.to_string(),
@@ -257,6 +258,16 @@ fn option(
         Value::Array(_) | Value::Object(_) => {
             dump.problem(n, key, "is a list or a table, and left out", false);
         }
+    }
+}
+
+/// The microseconds that were given to CoDel, of those that it shows: the kernel keeps steps of 1024 ns, and shows 4999
+/// of 5000 (include/net/codel.h). tc's text has three digits, and rounds the same time to 5 ms.
+fn of_codel(shown: &Number) -> String {
+    let kept = |us: u64| us * 1000 / 1024 * 1024 / 1000;
+    match shown.as_u64().filter(|us| *us <= u64::from(u32::MAX)) {
+        Some(us) if kept(us) != us && kept(us + 1) == us => (us + 1).to_string(),
+        _ => shown.to_string(),
     }
 }
 

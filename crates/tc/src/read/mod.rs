@@ -12,7 +12,7 @@ pub(crate) use dump::structure;
 pub use dump::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header};
 
 /// Reads lines of tc, what `tc qdisc show` and `tc class show` print (with `-s`, `-d`, `-j`), the file of sqm-scripts
-/// (UCI) or a `.network` file of systemd-networkd. What a line leaves out is the kernel's.
+/// (UCI, lines of `uci set` too) or a `.network` file of systemd-networkd. What a line leaves out is the kernel's.
 pub fn read(text: &str, kernel: Kernel) -> Dump {
     let mut dump = Dump::default();
     let begin = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
@@ -42,7 +42,7 @@ pub fn read(text: &str, kernel: Kernel) -> Dump {
     } else if begin.starts_with(['[', '{']) {
         json::read(&mut dump, text, kernel);
     } else if first(|line| {
-        line.starts_with("config ") || line.starts_with("package ") || line.starts_with("sqm.")
+        ["config ", "package ", "sqm.", "uci "].iter().any(|begin| line.starts_with(begin))
     }) {
         uci::read(&mut dump, text, kernel);
     } else {

@@ -3,6 +3,7 @@
 use quell_units::text::cut;
 
 use super::dump::{Class, Dump, Head, class, queue};
+use crate::values::{Kind, Value};
 use crate::{Kernel, grammar};
 
 /// The sections that are read, and the qdisc of each.
@@ -113,6 +114,15 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
     for section in &sections {
         one(dump, section, device, kernel);
     }
+    let mut at_root = dump.queues.iter().filter(|queue| queue.parent.is_none());
+    if let (Some(first), Some(second)) = (at_root.next(), at_root.next()) {
+        let says = format!(
+            "a device has one queue at its root, and line {} has {} there: leave one out, or give it Parent=",
+            first.line, first.kind
+        );
+        let (line, kind) = (second.line, second.kind.clone());
+        dump.problem(line, &kind, says, true);
+    }
     let is_wrong = dump.problems.iter().any(|problem| problem.fatal);
     if dump.queues.is_empty() && dump.classes.is_empty() && !is_wrong {
         let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
@@ -161,7 +171,10 @@ fn one(dump: &mut Dump, section: &Section<'_>, device: Option<&str>, kernel: Ker
                     lines.extend(read.iter().map(|word| (word.clone(), *line)));
                     words.extend(read);
                 }
-                None => dump.problem(*line, key, format!("\"{}\" is no value of it", cut(value)), true),
+                None => {
+                    let fix = is.written(value).map_or(String::new(), |fix| format!(": write {fix}"));
+                    dump.problem(*line, key, format!("\"{}\" is no value of it{fix}", cut(value)), true);
+                }
             },
             _ => dump.problem(*line, key, "no key of this section that is known here, and left out", false),
         }
@@ -208,6 +221,15 @@ fn is_class(value: &str) -> bool {
 }
 
 impl Is {
+    /// How systemd writes the rate that a value is for tc, such as 18M for 18Mbit.
+    fn written(&self, value: &str) -> Option<String> {
+        let Is::Rate(_) = self else { return None };
+        let Some(Value::Rate(rate)) = Kind::Rate.value(value) else { return None };
+        let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "K"), (1, "")];
+        let (of, unit) = units.into_iter().find(|(of, _)| rate.bps() % of == 0)?;
+        Some(format!("{}{unit}", rate.bps() / of))
+    }
+
     /// The words of a value, if it is one.
     fn words(&self, value: &str) -> Option<Vec<String>> {
         let yes = ["1", "yes", "y", "true", "t", "on"];
@@ -217,6 +239,10 @@ impl Is {
             Is::Word(word) => vec![word.to_string(), value.to_string()],
             Is::Rate(word) => {
                 let number = lower.trim_end_matches(['k', 'm', 'g', 't']);
+                let is_number = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+                if !is_number || lower.len() > number.len() + 1 {
+                    return None;
+                }
                 vec![word.to_string(), format!("{number}{}bit", &lower[number.len()..])]
             }
             Is::Size(word) => vec![word.to_string(), lower],

@@ -1,4 +1,4 @@
-//! The file of sqm-scripts, in OpenWrt's UCI: /etc/config/sqm, or what `uci show sqm` prints.
+//! The file of sqm-scripts, in OpenWrt's UCI: /etc/config/sqm, what `uci show sqm` prints, or lines of `uci set`.
 
 use quell_units::BitRate;
 
@@ -24,7 +24,7 @@ impl<'a> Section<'a> {
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "tcMPU", "tcMTU",
-    "tSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit",
+    "tcTSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit",
     "debug_logging", "verbosity", "squash_ingress",
     "linklayer_advanced", "linklayer_adaptation_mechanism", "qdisc_advanced", "qdisc_really_really_advanced",
 ];
@@ -37,8 +37,10 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
     for (n, line) in text.lines().enumerate() {
         let line = line.trim();
         let number = n + 1;
-        if let Some(rest) = line.strip_prefix("sqm.") {
-            // sqm.eth0.download='95000'
+        // uci set sqm.@queue[0].download='95000', and without the first words what uci show prints.
+        let set = line.strip_prefix("uci ").map_or(line, str::trim_start);
+        let set = set.strip_prefix("set ").map_or(set, str::trim_start);
+        if let Some(rest) = set.strip_prefix("sqm.") {
             let Some((key, value)) = rest.split_once('=') else {
                 dump.problem(number, line, "has no value: was it cut?", false);
                 continue;
@@ -58,6 +60,8 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
         let mut words = line.splitn(3, char::is_whitespace);
         match (words.next().unwrap_or_default(), words.next()) {
             ("" | "package", _) => {}
+            // What begins a section, and what makes it valid.
+            ("uci", Some("add" | "commit")) | ("/etc/init.d/sqm" | "service", _) => {}
             (comment, _) if comment.starts_with('#') => {}
             ("config", Some(kind)) => {
                 in_queue = unquoted(kind) == "queue";
