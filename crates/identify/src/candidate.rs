@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use quell_aqm::Seed;
+use quell_tcp::catalog::SENDERS;
 use serde::Serialize;
 
 use crate::observed::{HEADERS, Observed};
@@ -138,10 +139,31 @@ impl Discipline {
             let _ = write!(
                 text,
                 "\n[[flows]]\nname = \"f{i}\"\nrtt = \"{rtt} us\"\nstart = \"{start} us\"\nstop = \"{stop} us\"\ntcp = {{ \
-                 congestion = \"{tcp}\", packet = \"{} B\", ecn = {} }}\n",
-                observed.payload, flow.ecn
+                 congestion = \"{tcp}\", packet = \"{} B\"{} }}\n",
+                observed.payload,
+                needs(tcp, flow.ecn)
             );
         }
         text
     }
+}
+
+/// What a sender with a congestion control needs beside its name, as keys of its table; ECN is as observed where the
+/// congestion control leaves the choice.
+fn needs(tcp: &str, ecn: bool) -> String {
+    let entry = SENDERS.iter().find(|entry| entry.key == "congestion" && entry.name == tcp);
+    let (needs, refuses) = entry.map_or((&[][..], &[][..]), |entry| (entry.needs, entry.refuses));
+    let observed = if ecn { "true" } else { "false" };
+    let is_refused = refuses.iter().any(|(key, values)| *key == "ecn" && values.contains(&observed));
+    let is_needed = needs.iter().any(|(key, _)| *key == "ecn");
+    let mut text = if is_needed { String::new() } else { format!(", ecn = {}", ecn && !is_refused) };
+    for (key, values) in needs {
+        // Of several, the first is the usual one.
+        let value = values.first().copied().unwrap_or_default();
+        let _ = match value {
+            "true" | "false" => write!(text, ", {key} = {value}"),
+            name => write!(text, ", {key} = \"{name}\""),
+        };
+    }
+    text
 }

@@ -156,7 +156,7 @@ impl Statistics {
             delivered as f64 / frame.seconds() / frame.rate,
             libm::log((events.len() as f64 + 0.5) / frame.seconds()),
             if has_losses { log(middle) - log(q(0.95)) } else { 0.0 },
-            if before.len() >= 4 {
+            if before.len() >= 2 {
                 log(quantile(&before, 0.75) - quantile(&before, 0.25)) - log(middle)
             } else {
                 0.0

@@ -2,7 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_identify::{Answer, Discipline, Observed, Question, Unfit, identify, simulate, simulate_at_sender};
+use quell_identify::{
+    Answer, Discipline, NAMES, Observed, Question, Run, Unfit, identify, simulate, simulate_at_sender,
+};
+use quell_tcp::catalog::SENDERS;
 
 /// Two transfers through a link of 4.6 Mbit/s with a round trip of 23 ms.
 fn scenario(buffer: &str, aqm: &str, more: &str) -> String {
@@ -41,6 +44,29 @@ fn the_buffer_of_a_drop_tail_queue() {
     assert_eq!(likely.iter().map(|found| found.discipline).collect::<Vec<_>>(), [Discipline::DropTail]);
     let [low, high] = likely[0].parameter.within;
     assert!(low < 0.158 && 0.158 < high && high / low < 1.5, "{low} to {high}");
+}
+
+#[test]
+fn every_sender_is_simulated() {
+    let text = scenario("60 packets", "algorithm = \"drop-tail\"", "").replace("14 s", "6 s");
+    let found = simulate_at_sender(&text, 77).unwrap();
+    let mut observed = Observed::of(&found, 60.0, None, None).unwrap();
+    let names: Vec<&str> = SENDERS.iter().filter(|e| e.key == "congestion").map(|e| e.name).collect();
+    assert!(names.contains(&"cubic") && names.contains(&"bbr3") && names.contains(&"prague"), "{names:?}");
+    for tcp in names {
+        for ecn in [false, true] {
+            observed.flows.iter_mut().for_each(|flow| flow.ecn = ecn);
+            let run = Run { discipline: Discipline::Codel, value: 0.005, seed: 1 };
+            let statistics =
+                run.statistics(&observed, tcp).unwrap_or_else(|e| panic!("{tcp}, ecn {ecn}: {e}"));
+            let of = |name: &str| statistics.0[NAMES.iter().position(|n| *n == name).unwrap()];
+            assert!(of("share of the rate") > 0.5, "{tcp}, ecn {ecn}: {statistics:?}");
+            // CoDel marks what may be marked, and a capture shows the echo; none of a thousand would be -7.6.
+            if ["dctcp", "prague"].contains(&tcp) {
+                assert!(of("acknowledgments with marks") > -6.0, "{tcp}: {statistics:?}");
+            }
+        }
+    }
 }
 
 #[test]
