@@ -37,7 +37,7 @@ impl Axis {
             true => x,
             false => {
                 let ((kind, theirs), (own_kind, ours)) = (measure(&unit)?, measure(&self.unit)?);
-                // What two units differ by is no digit of a value that someone wrote.
+                // What two units differ by is not a digit of a value that someone wrote.
                 (kind == own_kind).then(|| format!("{:.12e}", x * theirs / ours).parse().ok())??
             }
         };

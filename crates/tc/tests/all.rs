@@ -607,6 +607,9 @@ fn files_of_sqm_and_networkd_are_read() {
     assert_eq!(up.1.bandwidth, Some(BitRate::from_bps(10_000_000)));
     assert_eq!(down.1.bandwidth, Some(BitRate::from_bps(85_000_000)));
     assert!(down.1.ingress && !up.1.ingress);
+    // sqm-scripts squash the DSCPs of what comes in by default.
+    assert!(down.1.wash && !up.1.wash);
+    assert_ne!(down.1.diffserv, up.1.diffserv);
     assert_eq!((up.1.overhead.get(), up.1.framing), (44, quell_aqm::cake::Framing::Atm));
     // simple.qos: a tier of at most a third, and two of at least a sixth.
     let Shape::Classes(leaves) = &links[2].shape else { panic!("{:?}", links[2].shape) };
@@ -614,6 +617,8 @@ fn files_of_sqm_and_networkd_are_read() {
         leaves.iter().map(|l| (l.class.rate.bps() / 1000, l.class.ceil.unwrap().bps() / 1000)).collect();
     assert_eq!(rates, [(5000, 5000), (128, 1666), (833, 4984), (833, 4984)]);
     assert_eq!(leaves[3].class.dscps, [8]);
+    // A millisecond, but at least a packet of 1500 B with all that may be added, in 34 cells of ATM.
+    assert_eq!(leaves[0].class.burst, Some(Bytes::new(1802)));
     assert!(leaves[2].is_default && leaves.iter().skip(1).all(|leaf| leaf.queue.is_some()));
     let said: Vec<String> = dump.problems.iter().map(ToString::to_string).collect();
     assert!(
