@@ -99,6 +99,8 @@ fn of_ppp(technology: &str, platform: Platform) -> Option<&'static str> {
 
 fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Platform) -> Advice {
     let (usual, lan) = platform.devices();
+    let is_modem = matches!(request.technology.name, "lte" | "5g") && platform == Platform::OpenWrt;
+    let usual = if is_modem { "wwan0" } else { usual };
     let ppp = of_ppp(request.technology.name, platform);
     let wan = request.device.as_deref().or(ppp).unwrap_or(usual);
     let mut shaped = Shaped {

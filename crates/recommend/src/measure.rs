@@ -2,7 +2,7 @@
 
 use quell_units::BitRate;
 
-use crate::words::{of_rate, of_time, percent};
+use crate::words::{number, of_rate, of_time, percent};
 
 /// The link down, as scenarios name it.
 pub(crate) const DOWN: &str = "net-router";
@@ -70,6 +70,19 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
     }
 
+    /// The words before it where it is less, or more, than another.
+    pub(crate) fn than(self, less: bool) -> &'static str {
+        match (self, less) {
+            (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp, true) => "less",
+            (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::Stalls, false) => "more",
+            (Kind::Stalls, true) => "fewer",
+            (Kind::VideoRate, true) => "a lower",
+            (Kind::VideoRate, false) => "a higher",
+            (_, true) => "a shorter",
+            (_, false) => "a longer",
+        }
+    }
+
     /// Tells whether less is better.
     pub fn is_less_better(self) -> bool {
         !matches!(self, Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate)
@@ -112,6 +125,26 @@ impl Column {
             Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate => of_rate(value),
             _ => of_time(value),
         }
+    }
+
+    /// A value beside another, in one unit: "65 instead of 72.4 Mbit/s".
+    pub(crate) fn beside(&self, value: f64, other: f64) -> String {
+        let most = value.abs().max(other.abs());
+        let (factor, unit) = match self.kind {
+            Kind::Stalls => (100.0, "%"),
+            Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate => match most {
+                m if m >= 1e9 => (1e-9, " Gbit/s"),
+                m if m >= 1e6 => (1e-6, " Mbit/s"),
+                m if m >= 1e3 => (1e-3, " kbit/s"),
+                _ => (1.0, " bit/s"),
+            },
+            _ => match most {
+                m if m < 1e-3 => (1e6, " µs"),
+                m if m < 1.0 => (1e3, " ms"),
+                _ => (1.0, " s"),
+            },
+        };
+        format!("{} instead of {}{unit}", number(value * factor), number(other * factor))
     }
 
     /// Tells whether it is of the way up.

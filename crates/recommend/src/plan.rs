@@ -6,13 +6,15 @@ use quell_units::{BitRate, Bytes, Duration};
 use crate::candidate::{Candidate, TODAY, candidates, reference};
 use crate::columns::columns;
 use crate::course::rate;
+use crate::goal::{Condition, Threshold};
 use crate::load::FRAME;
-use crate::measure::Column;
+use crate::measure::{Column, Kind};
 use crate::request::Request;
 use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
 use crate::way::{Direction, Way, as_frames};
-use crate::words::{of_rate, percent};
+use crate::why::slow;
+use crate::words::{of_rate, of_time, percent};
 
 /// Runs below this are said to be short.
 const SHORT: Duration = Duration::from_secs(10);
@@ -47,8 +49,11 @@ pub struct Row {
 impl Plan {
     /// The time and the number of the runs, in words.
     pub fn runs(&self) -> String {
-        let Size { duration, warmup, seeds, .. } = self.size;
-        format!("{seeds} runs of {duration} each, of which the first {warmup} do not count")
+        let Size { duration, warmup, seeds, reach_seeds } = self.size;
+        format!(
+            "{seeds} seeds of each candidate, {reach_seeds} of each change of the link; {duration} each, of which the first \
+             {warmup} do not count"
+        )
     }
 }
 
@@ -90,11 +95,27 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
         notes.push(format!("{}: {instead}", request.technology.title));
     }
     let of_packet = up.mean.transmission_time(FRAME).max(down.mean.transmission_time(FRAME));
-    if of_packet > Duration::from_millis(10) {
+    let shaped = as_frames(down.shaped).min(as_frames(up.shaped));
+    let beyond = request.goal.0.iter().find_map(|condition| Some((condition, slow(condition, shaped)?)));
+    if let Some((condition, packet)) = beyond {
+        // A call waits for a packet that is being sent, and at times for one more.
+        let least = (libm::floor(2.0 * packet.as_secs_f64() / 0.005) + 1.0) * 0.005;
+        notes.push(format!(
+            "no queue reaches {condition}: one packet of {FRAME} takes {} on the slower direction, and a call waits for the one \
+             that is being sent; ask for call P99 < {}, or lower the MTU",
+            of_time(packet.as_secs_f64()),
+            of_time(least)
+        ));
+    } else if of_packet > Duration::from_millis(10) {
         notes.push(format!(
             "a full packet takes {of_packet} on the slower direction: a call waits for the one that is being sent, whatever \
              the queue; a smaller MTU shortens that"
         ));
+    }
+    let is_share = |condition: &&Condition| matches!(condition.threshold, Threshold::Share(_));
+    let of_goodput = |condition: &&Condition| condition.kind != Kind::Stalls && is_share(condition);
+    if let Some(condition) = request.goal.0.iter().find(of_goodput).filter(|_| request.varies()) {
+        notes.push(format!("{condition}: the share is of the mean rate of the link"));
     }
     if let Some(video) = request.load.least_video() {
         let all = BitRate::from_bps(video.bps().saturating_mul(u64::from(request.hosts)));

@@ -1,6 +1,7 @@
 //! The answer in sentences: the verdict, and the reason for each row's place.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_router::{Can, Platform};
 use quell_units::{BitRate, Duration};
 
 use crate::candidate::Candidate;
@@ -38,13 +39,55 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
             request.goal
         ),
         (true, _) => format!("{} meets {}{unsure}{model}", best.name, request.goal),
+        (false, Shape::None) => format!(
+            "no candidate meets {}, and none comes nearer than the link as it is: {}{unsure}. Nothing is to be typed",
+            request.goal,
+            best.missed()
+        ),
         (false, _) => format!(
-            "no candidate meets {}. The nearest is {}: {}{unsure}{}{model}",
+            "no candidate meets {}. The nearest is {}: {}{unsure}{}{}{model}{}",
             request.goal,
             best.name,
             best.missed(),
-            cheaper(plan, order)
+            unshaped(request, plan, order),
+            cheaper(plan, order),
+            way_out(request, candidate)
         ),
+    }
+}
+
+/// What today has better of the figures by which the best candidate misses the goal.
+fn unshaped(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
+    let (best, _) = &order[0];
+    let Some((today, _)) = order.iter().find(|(row, its)| its.shape == Shape::None && row.failed.is_none())
+    else {
+        return String::new();
+    };
+    let cells = plan.columns.iter().zip(&best.cells).zip(&today.cells);
+    let better = cells.filter_map(|((column, own), todays)| {
+        let condition = request.goal.0.iter().find(|condition| column.answers(condition.kind))?;
+        let (own, todays) = (own.as_ref()?.estimate.mean, todays.as_ref()?.estimate.mean);
+        let limit = condition.limit(column);
+        let is_better = match column.kind.is_less_better() {
+            true => own >= limit && todays < own,
+            false => own <= limit && todays > own,
+        };
+        is_better.then(|| format!("{} is {}", column.title, column.words(todays)))
+    });
+    match &better.collect::<Vec<_>>()[..] {
+        [] => String::new(),
+        better => format!(". Without a shaper, {}", list(better)),
+    }
+}
+
+/// What else there is where a fixed rate on a varying link is not enough.
+fn way_out(request: &Request, candidate: &Candidate) -> &'static str {
+    let is_fixed = matches!(candidate.shape, Shape::AtLeast | Shape::AtMean);
+    match request.can {
+        Can::Platform(Platform::OpenWrt | Platform::Linux(_)) if is_fixed => {
+            ". cake-autorate, which moves CAKE's rate with the link, is the way out: try it, and measure"
+        }
+        _ => "",
     }
 }
 
@@ -108,6 +151,15 @@ pub(crate) fn slow(condition: &Condition, rate: BitRate) -> Option<Duration> {
     }
 }
 
+/// Tells whether the time of a packet is the cause of a figure, which is `ratio` times what a condition asks: where all flows
+/// wait in one queue, more than twice that time is the queue's.
+fn explains(packet: Duration, condition: &Condition, ratio: f64) -> bool {
+    match condition.threshold {
+        Threshold::Time(limit) => ratio * limit.as_secs_f64() <= 2.0 * packet.as_secs_f64(),
+        _ => false,
+    }
+}
+
 /// The cause by which a candidate misses the goal.
 fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate) -> String {
     let worst = row.verdicts.iter().zip(&request.goal.0).filter(|(verdict, _)| !verdict.holds);
@@ -124,8 +176,9 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
     if is_rate && candidate.part != [1.0; 2] {
         return "its shaper gives up too much of the link".to_string();
     }
-    if let Some((_, condition)) = worst
+    if let Some((verdict, condition)) = worst
         && let Some(packet) = slow(condition, as_frames(shaper))
+        && (keeps_apart(candidate) || explains(packet, condition, verdict.ratio))
     {
         return format!(
             "one packet of {FRAME} takes {} at {}, and a call waits for the one that is being sent",
@@ -138,9 +191,13 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
             format!("its shaper follows the link {BEHIND} later, and the queue is the modem's until then")
         }
         Shape::Shaped | Shape::AtLeast if kind == Kind::Call && keeps_apart(candidate) => {
-            "its shaper is too near to the link's rate: bursts still reach the modem's queue, until senders slow down a \
-             round trip after their first packet was dropped"
-                .to_string()
+            match shaper.rate.bps() as f64 >= NEAR_LINK * way.mean.bps() as f64 {
+                true => "its shaper is too near to the link's rate: bursts still reach the modem's queue, until senders slow \
+                         down a round trip after their first packet was dropped",
+                false => "bursts of slow start arrive faster than a shaper can hold back over such a round trip: senders slow \
+                          down a round trip after their first packet was dropped",
+            }
+            .to_string()
         }
         Shape::AtLink | Shape::Shaped if kind != Kind::Call && keeps_apart(candidate) => {
             "the rate and the round trips decide it, and no longer a queue".to_string()
@@ -148,6 +205,9 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
         _ => mechanism(request, candidate).to_string(),
     }
 }
+
+/// The share of the link's rate from which on a shaper is near to it: 80%, which is below every usual margin.
+const NEAR_LINK: f64 = 0.8;
 
 /// Tells whether each flow has a queue of its own.
 fn keeps_apart(candidate: &Candidate) -> bool {
@@ -173,13 +233,9 @@ fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String
         if (high >= from && low <= to) || near || (ample(x.estimate.mean) && ample(y.estimate.mean)) {
             continue;
         }
-        let words = format!(
-            "{} {} instead of {}",
-            column.title,
-            column.words(x.estimate.mean),
-            column.words(y.estimate.mean)
-        );
         let less = x.estimate.mean < y.estimate.mean;
+        let figures = column.beside(x.estimate.mean, y.estimate.mean);
+        let words = format!("{} {} ({figures})", column.kind.than(less), column.title);
         if less == column.kind.is_less_better() { better.push(words) } else { worse.push(words) }
     }
     (better, worse)
@@ -211,7 +267,7 @@ pub(crate) fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]
         (true, true) => None,
         (true, false) => Some(format!("it has {}", list(&better))),
         (false, true) => Some(format!("it has {}", list(&worse))),
-        (false, false) => Some(format!("it has {}, but {}", list(&worse), list(&better))),
+        (false, false) => Some(format!("it has {}, for {}", list(&worse), list(&better))),
     };
     if best.surely_meets() && !row.surely_meets() {
         let than = than.map_or_else(String::new, |than| format!("; {than}"));
@@ -249,14 +305,14 @@ fn first(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> Stri
             (_, true) => "; no figure is clearly better than today's".to_string(),
             (_, false) => format!("; against today, it has {}", list(&better)),
         };
-        let cost = if worse.is_empty() { String::new() } else { format!(", and costs {}", list(&worse)) };
+        let cost = if worse.is_empty() { String::new() } else { format!(", but {}", list(&worse)) };
         return format!("{}, because {hindrance}{than}{cost}", row.missed());
     }
     match (candidate.shape, better.is_empty()) {
         (Shape::None, _) => "nothing is gained by a shaper: its queue is short enough as it is".to_string(),
         (_, true) => format!("{because}; no figure is clearly better than today's"),
         _ => {
-            let cost = if worse.is_empty() { String::new() } else { format!("; it costs {}", list(&worse)) };
+            let cost = if worse.is_empty() { String::new() } else { format!("; but {}", list(&worse)) };
             format!("{because}: {}{cost}", list(&better))
         }
     }

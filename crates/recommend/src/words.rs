@@ -3,7 +3,7 @@
 use quell_units::text::{duration, three_digits};
 
 /// A number with three digits at most, without zeros at its end.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     let text = three_digits(x);
     match text.contains('.') && !text.contains('e') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
@@ -13,7 +13,8 @@ fn number(x: f64) -> String {
 
 /// A time.
 pub(crate) fn of_time(seconds: f64) -> String {
-    let text = duration(seconds);
+    // As tables have it.
+    let text = duration(seconds).replace(" us", " µs");
     match text.split_once(' ') {
         Some((value, unit)) if value.contains('.') && !value.contains('e') => {
             format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
