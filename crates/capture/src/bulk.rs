@@ -47,10 +47,13 @@ pub struct Transfer {
     pub delivered: Vec<(u64, u64)>,
     /// The times of acknowledgments that reported marks after one that did not.
     pub marks: Vec<u64>,
-    /// Acknowledgments, and those of them that reported marks.
-    pub acknowledgments: (u64, u64),
-    /// Packets of data on the path, those with an ECN-capable field, and their payload in bytes.
+    /// The times of acknowledgments, and whether each reported marks.
+    pub acknowledgments: Vec<(u64, bool)>,
+    /// Packets of data on the path, those with an ECN-capable field, and their payload in bytes; of the whole capture.
     pub packets: (u64, u64, u64),
+    /// Frames of data, and those of them that are several packets on the path: the host leaves segmentation to its
+    /// card (TSO, GSO).
+    pub frames: (u64, u64),
     /// The largest payload of a packet on the path, in bytes.
     pub payload: u32,
     /// The size of the IP headers and of TCP's, in bytes.
@@ -68,6 +71,45 @@ pub struct Transfers {
     pub packets: (u64, u64),
     /// The file ended within a packet or is damaged.
     pub cut: bool,
+}
+
+impl Transfer {
+    /// What passed from one time until before another, in nanoseconds since the first packet; its times count from the
+    /// first of them. Totals of packets and frames stay those of the whole capture. `None` if it has no data there.
+    pub fn between(&self, from: u64, until: u64) -> Option<Transfer> {
+        let is_in = |at: u64| (from..until).contains(&at);
+        if self.span.0 >= until || self.span.1 < from {
+            return None;
+        }
+        let at = |at: u64| at - from;
+        let trip = |trip: &Trip| Trip { sent: at(trip.sent), ..*trip };
+        let again = |again: &Again| Again {
+            // What was lost before may be sent again within.
+            first: again.first.saturating_sub(from),
+            at: at(again.at),
+            ..*again
+        };
+        Some(Transfer {
+            span: (at(self.span.0.max(from)), at(self.span.1.min(until))),
+            handshake: self.handshake.filter(|(began, _)| is_in(*began)).map(|(began, all)| (at(began), all)),
+            trips: self.trips.iter().filter(|trip| is_in(trip.sent)).map(trip).collect(),
+            again: self.again.iter().filter(|again| is_in(again.at)).map(again).collect(),
+            delivered: self.delivered.iter().filter(|(t, _)| is_in(*t)).map(|(t, b)| (at(*t), *b)).collect(),
+            marks: self.marks.iter().filter(|t| is_in(**t)).map(|t| at(*t)).collect(),
+            acknowledgments: self
+                .acknowledgments
+                .iter()
+                .filter(|(t, _)| is_in(*t))
+                .map(|(t, m)| (at(*t), *m))
+                .collect(),
+            path: self.path,
+            beyond: self.beyond.filter(|_| self.handshake.is_some_and(|(began, _)| is_in(began))),
+            packets: self.packets,
+            frames: self.frames,
+            payload: self.payload,
+            headers: self.headers,
+        })
+    }
 }
 
 /// Reads the TCP transfers of a capture. Of a pcapng file only the interfaces that are named count; none: all.
@@ -228,6 +270,8 @@ impl Sender {
         let size = limit.map_or(tcp.payload, |limit| limit.min(tcp.payload));
         let packets = u64::from(tcp.payload.div_ceil(size.max(1)));
         found.packets.0 += packets;
+        found.frames.0 += 1;
+        found.frames.1 += u64::from(tcp.payload > limit.unwrap_or(JUMBO));
         found.packets.1 += if packet.ecn == 0 { 0 } else { packets };
         found.packets.2 += u64::from(tcp.payload);
         found.payload = found.payload.max(size);
@@ -261,10 +305,9 @@ impl Sender {
             return;
         }
         let found = &mut self.found;
-        found.acknowledgments.0 += 1;
-        if let Some(echo) = echo {
-            let marked = matches!(echo, Echo::Classic(true) | Echo::Accurate(1..));
-            found.acknowledgments.1 += u64::from(marked);
+        let marked = echo.map(|echo| matches!(echo, Echo::Classic(true) | Echo::Accurate(1..)));
+        found.acknowledgments.push((now, marked == Some(true)));
+        if let Some(marked) = marked {
             if marked && !self.marked {
                 found.marks.push(now);
             }
@@ -319,6 +362,9 @@ impl Sender {
         }
     }
 }
+
+/// The longest payload of a packet where no handshake tells it: that of jumbo frames.
+const JUMBO: u32 = 9000;
 
 /// The place of the first byte that is seen, so that some before it have places, too.
 const FIRST: u64 = 1 << 32;

@@ -9,9 +9,9 @@ use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, quantil
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Flow {
-    /// When it began, in seconds after the first packet.
+    /// When it began, in seconds after the first packet of the flows.
     pub start_s: f64,
-    /// When it sent its last data.
+    /// When it sent its last data, or when the part of the capture that counts ends.
     pub stop_s: f64,
     /// Its round trip without a queue, in seconds.
     pub base_s: f64,
@@ -93,6 +93,8 @@ pub enum Unfit {
 
 /// The shortest capture, in seconds.
 const SHORTEST: u32 = 5;
+/// The fewest packets of a flow that counts.
+const LEAST_PACKETS: u64 = 20;
 /// The most flows.
 const MOST: usize = 64;
 /// Headers that a packet with data has in simulations beside its payload: Ethernet, IPv4, TCP with time stamps.
@@ -115,9 +117,20 @@ impl Observed {
         if total == 0 {
             return Err(Unfit::NoTcp { packets, tcp });
         }
+        let all: Vec<&Transfer> = found
+            .transfers
+            .iter()
+            .filter(|t| 50 * t.packets.2 >= total && t.packets.0 >= LEAST_PACKETS)
+            .collect();
+        // All times count from the first packet of these; what is outside of the part that counts is left out.
+        let origin = all.iter().map(|flow| begin(flow)).min().unwrap_or(0);
+        let until = origin.saturating_add((seconds * 1e9) as u64);
+        let parts: Vec<Transfer> = found.transfers.iter().filter_map(|t| t.between(origin, until)).collect();
+        let carried = |t: &Transfer| t.delivered.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let total: u64 = parts.iter().map(carried).sum();
         // What carries less than 2% of all neither fills a queue nor tells much of it.
-        let flows: Vec<&Transfer> =
-            found.transfers.iter().filter(|t| 50 * t.packets.2 >= total && t.packets.0 >= 20).collect();
+        let is_bulk = |t: &&Transfer| 50 * carried(t) >= total && t.packets.0 >= LEAST_PACKETS;
+        let flows: Vec<&Transfer> = parts.iter().filter(is_bulk).collect();
         if flows.len() > MOST {
             return Err(Unfit::Many { flows: flows.len(), most: MOST });
         }
@@ -131,15 +144,14 @@ impl Observed {
         if flows.iter().filter(near_receiver).count() * 2 > flows.len() {
             return Err(Unfit::AtReceiver);
         }
-        let begin = flows.iter().map(|flow| flow.span.0).min().unwrap_or(0);
+        let first = flows.iter().map(|flow| flow.span.0).min().unwrap_or(0);
         let end = flows.iter().map(|flow| flow.span.1).max().unwrap_or(0);
-        let end = end.min(begin + (seconds * 1e9) as u64);
-        let length = (end - begin) as f64 / 1e9;
+        let length = end.saturating_sub(first) as f64 / 1e9;
         if length < f64::from(SHORTEST) {
             return Err(Unfit::Short { seconds: format!("{length:.1}"), least: SHORTEST });
         }
         // How fast a flow starts depends on the host more than on the queue.
-        let window = (begin + ((0.1 * length).min(3.0) * 1e9) as u64, end);
+        let window = (first + ((0.1 * length).min(3.0) * 1e9) as u64, end);
         let mut known: Vec<_> = flows.iter().map(|flow| flow.path).collect();
         known.sort_unstable();
         known.dedup();
@@ -170,9 +182,7 @@ impl Observed {
         let frame = Frame { window, rate: bytes, base, packet, paths };
         let statistics = Statistics::of(&flows, &frame);
         let of = |(i, flow): (usize, &&Transfer)| Flow {
-            start_s: flow.handshake.map_or(flow.span.0, |(at, _)| at).saturating_sub(begin_all(&flows))
-                as f64
-                / 1e9,
+            start_s: begin(flow) as f64 / 1e9,
             stop_s: flow.span.1 as f64 / 1e9,
             base_s: own[i] as f64 / 1e9,
             ecn: flow.packets.1 * 2 > flow.packets.0,
@@ -200,9 +210,9 @@ impl Observed {
     }
 }
 
-/// The first packet of any flow, with its handshake.
-fn begin_all(flows: &[&Transfer]) -> u64 {
-    flows.iter().map(|flow| flow.handshake.map_or(flow.span.0, |(at, _)| at)).min().unwrap_or(0)
+/// When a flow began, with its handshake.
+fn begin(flow: &Transfer) -> u64 {
+    flow.handshake.map_or(flow.span.0, |(at, _)| at)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -41,7 +41,7 @@ pub struct Statistics(pub [f64; COUNT]);
 /// What the statistics are relative to, the same for a capture and its simulations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
-    /// Nanoseconds that count, from the first packet.
+    /// Nanoseconds that count, from the first packet of the flows.
     pub window: (u64, u64),
     /// The rate of delivered payload when the link is full, in bytes per second.
     pub rate: f64,
@@ -135,9 +135,8 @@ impl Statistics {
         let payload = flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1);
         let sent = (delivered / u64::from(payload)).max(1) as f64;
         let rate = |part: f64, whole: f64| libm::log((part + 0.5) / (whole + 1.0));
-        let (acks, marked) = flows.iter().fold((0, 0), |(all, marked), flow| {
-            (all + flow.acknowledgments.0, marked + flow.acknowledgments.1)
-        });
+        let acks = || flows.iter().flat_map(|flow| &flow.acknowledgments).filter(|(at, _)| frame.has(*at));
+        let marked = acks().filter(|(_, is_marked)| *is_marked).count();
         let before = before_losses(flows, &series, frame);
         let middle = quantile(&before, 0.5);
         let events = events(flows, frame);
@@ -152,7 +151,7 @@ impl Statistics {
             log(q(0.95)),
             log(q(0.99)),
             rate(lost as f64, sent),
-            rate(marked as f64, acks as f64),
+            rate(marked as f64, acks().count() as f64),
             delivered as f64 / frame.seconds() / frame.rate,
             libm::log((events.len() as f64 + 0.5) / frame.seconds()),
             if has_losses { log(middle) - log(q(0.95)) } else { 0.0 },

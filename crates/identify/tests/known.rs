@@ -2,8 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
+use quell_capture::Transfer;
 use quell_identify::{
-    Answer, Discipline, NAMES, Observed, Question, Run, Unfit, identify, simulate, simulate_at_sender,
+    Answer, Discipline, NAMES, Observed, Question, Run, Statistics, Unfit, identify, simulate,
+    simulate_at_sender,
 };
 use quell_tcp::catalog::SENDERS;
 
@@ -59,13 +61,70 @@ fn every_sender_is_simulated() {
             let run = Run { discipline: Discipline::Codel, value: 0.005, seed: 1 };
             let statistics =
                 run.statistics(&observed, tcp).unwrap_or_else(|e| panic!("{tcp}, ecn {ecn}: {e}"));
-            let of = |name: &str| statistics.0[NAMES.iter().position(|n| *n == name).unwrap()];
+            let of = |name: &str| statistic(&statistics, name);
             assert!(of("share of the rate") > 0.5, "{tcp}, ecn {ecn}: {statistics:?}");
             // CoDel marks what may be marked, and a capture shows the echo; none of a thousand would be -7.6.
             if ["dctcp", "prague"].contains(&tcp) {
                 assert!(of("acknowledgments with marks") > -6.0, "{tcp}: {statistics:?}");
             }
         }
+    }
+}
+
+fn statistic(statistics: &Statistics, name: &str) -> f64 {
+    statistics.0[NAMES.iter().position(|n| *n == name).unwrap()]
+}
+
+#[test]
+fn an_earlier_packet_changes_nothing() {
+    let text = scenario("60 packets", "algorithm = \"drop-tail\"", "");
+    let found = simulate_at_sender(&text, 77).unwrap();
+    let before = Observed::of(&found, 60.0, None, None).unwrap();
+    let later = 120_000_000_000;
+    let mut shifted = found;
+    for flow in &mut shifted.transfers {
+        flow.span = (flow.span.0 + later, flow.span.1 + later);
+        flow.handshake = flow.handshake.map(|(at, all)| (at + later, all));
+        flow.trips.iter_mut().for_each(|trip| trip.sent += later);
+        for again in &mut flow.again {
+            (again.first, again.at) = (again.first + later, again.at + later);
+        }
+        flow.delivered.iter_mut().for_each(|(at, _)| *at += later);
+        flow.marks.iter_mut().for_each(|at| *at += later);
+        flow.acknowledgments.iter_mut().for_each(|(at, _)| *at += later);
+    }
+    let stray = Transfer { packets: (1, 0, 100), payload: 100, ..Transfer::default() };
+    shifted.transfers.insert(0, stray);
+    let mut after = Observed::of(&shifted, 60.0, None, None).unwrap();
+    assert_eq!(std::mem::take(&mut after.left_out), 1);
+    assert_eq!(after, before);
+    assert_eq!(after.flows[0].start_s, 0.0);
+}
+
+#[test]
+fn what_is_after_the_part_that_counts_is_left_out() {
+    // The flow that starts at 10 s is the only one with ECN.
+    let text = scenario("1000 packets", "algorithm = \"codel\"", "");
+    let late = text.split("[[flows]]").last().unwrap();
+    let late = late.replace("\"3 s\"", "\"10 s\"").replace("f3", "late").replace("ecn = false", "ecn = true");
+    let found = simulate_at_sender(&format!("{text}\n[[flows]]{late}"), 77).unwrap();
+    let whole = Observed::of(&found, 60.0, None, None).unwrap();
+    assert_eq!(whole.flows.iter().map(|flow| flow.ecn).collect::<Vec<_>>(), [false, false, true]);
+    let marks = "acknowledgments with marks";
+    assert!(statistic(&whole.statistics, marks) > -6.0, "{whole:?}");
+    let part = Observed::of(&found, 8.0, None, None).unwrap();
+    assert_eq!((part.flows.len(), part.left_out, part.seconds), (2, 1, 8.0));
+    assert!(part.flows.iter().all(|flow| flow.start_s < 8.0 && flow.stop_s <= 8.0), "{part:?}");
+    // None of a thousand acknowledgments.
+    assert!(statistic(&part.statistics, marks) < -6.0, "{part:?}");
+    // It is what a capture that ends there gives, but for what was under way.
+    let ended = simulate_at_sender(&text.replace("14 s", "8 s"), 77).unwrap();
+    let ended = Observed::of(&ended, 60.0, None, None).unwrap();
+    for (name, (part, ended)) in NAMES.iter().zip(part.statistics.0.iter().zip(ended.statistics.0)) {
+        assert!((part - ended).abs() < 0.05, "{name}: {part} {ended}");
+    }
+    for discipline in Discipline::ALL {
+        Run { discipline, value: 0.02, seed: 1 }.statistics(&part, "cubic").unwrap();
     }
 }
 

@@ -29,7 +29,8 @@ fn a_transfer_has_its_trips_and_what_was_sent_again() {
     assert_eq!(flow.trips, [trip(100, 30), trip(102, 31)]);
     assert_eq!(flow.again, [Again { first: 101 * MS, at: 140 * MS, packets: 1 }]);
     assert_eq!(flow.delivered, [(130 * MS, 1000), (133 * MS, 1000), (170 * MS, 1000)]);
-    assert_eq!((flow.packets, flow.acknowledgments), ((4, 0, 4000), (3, 0)));
+    assert_eq!((flow.packets, flow.frames), ((4, 0, 4000), (4, 0)));
+    assert_eq!(flow.acknowledgments, [130, 133, 170].map(|ms| (ms * MS, false)));
     assert_eq!((flow.payload, flow.headers, flow.marks.len()), (1000, 40, 0));
     assert_eq!((flow.path.0[15], flow.path.1[15]), (CLIENT.0, SERVER.0));
 }
@@ -42,4 +43,27 @@ fn a_repeated_syn_has_no_handshake() {
     packets.insert(1, again);
     let found = transfers(simple(&packets).as_slice(), &[]).unwrap();
     assert_eq!((found.transfers[0].handshake, found.transfers[0].beyond), (None, None));
+}
+
+#[test]
+fn a_part_of_a_transfer_has_its_own_times_and_counts() {
+    let found = transfers(simple(&one_loss()).as_slice(), &[]).unwrap();
+    let whole = &found.transfers[0];
+    let part = whole.between(101 * MS, 150 * MS).unwrap();
+    assert_eq!((part.span, part.handshake), ((0, 39 * MS), None));
+    assert_eq!(part.trips, [Trip { sent: MS, trip: 31 * MS }]);
+    assert_eq!(part.again, [Again { first: 0, at: 39 * MS, packets: 1 }]);
+    assert_eq!(part.delivered, [(29 * MS, 1000), (32 * MS, 1000)]);
+    assert_eq!(part.acknowledgments, [29, 32].map(|ms| (ms * MS, false)));
+    assert_eq!(whole.between(0, 171 * MS).as_ref(), Some(whole));
+    assert_eq!((whole.between(0, 100 * MS), whole.between(141 * MS, 200 * MS)), (None, None));
+}
+
+#[test]
+fn frames_above_the_segment_are_segmentation_offload() {
+    let mut packets = handshake(START, CLIENT, 26 * MS, 25 * MS).to_vec();
+    packets.push(tcp(START + 100 * MS, CLIENT, SERVER, 1001, 1000).ack(9001));
+    packets.push(tcp(START + 101 * MS, CLIENT, SERVER, 2001, 20_000).ack(9001));
+    let found = transfers(simple(&packets).as_slice(), &[]).unwrap();
+    assert_eq!(found.transfers[0].frames, (2, 1));
 }
