@@ -137,8 +137,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 quell_files::name(&found)
             ));
         }
-        for name in ["results", "margins", "reach"] {
-            places.push(Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
+        // The first that is chosen makes the folder, and takes it away if nothing was written; so it goes last.
+        for name in ["reach", "margins", "results"] {
+            places.insert(0, Place::choose(Some(&dir.join(name)), name, args.overwrite)?);
         }
     }
     let cache =
