@@ -58,7 +58,7 @@ impl Request {
         let [least, most] = ROUND_TRIPS;
         if self.rtt.least < least || self.rtt.most > most {
             return Err(format!(
-                "rtt = {}: must lie between {least} and {most}; give the round-trip time of your paths by --rtt, such as \
+                "rtt = {}: must lie between {least} and {most}; give the round-trip time of your paths as rtt (--rtt), such as \
                  10ms..80ms",
                 self.rtt
             ));
