@@ -57,7 +57,11 @@ impl Request {
         }
         let [least, most] = ROUND_TRIPS;
         if self.rtt.least < least || self.rtt.most > most {
-            return Err(format!("rtt = {}: must lie between {least} and {most}", self.rtt));
+            return Err(format!(
+                "rtt = {}: must lie between {least} and {most}; give the round-trip time of your paths as rtt (--rtt), such as \
+                 10ms..80ms",
+                self.rtt
+            ));
         }
         if self.hosts == 0 || self.hosts > 250 {
             return Err(format!("hosts = {}: must be a number from 1 to 250", self.hosts));

@@ -440,6 +440,10 @@ fn a_typo_is_refused_and_so_is_a_cut() {
         ),
         ("fq_codel bogus 5", "bogus 5: no word of fq_codel's"),
         ("tc qdisc add dev eth0 root pie bogus", "bogus: no word of pie's"),
+        (
+            "tc class add dev eth0 parent 1: classid 1:1 htb rate 9mbit bogus 1",
+            "bogus: no word of htb's classes",
+        ),
         ("cake 100Mbit", "100Mbit: no word of cake's; did you mean bandwidth 100Mbit?"),
         ("qdisc fq_codel 1: root refcnt 2 limit 5p flo", "flo: the line ends in the middle of flows"),
     ] {

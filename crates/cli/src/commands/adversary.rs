@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use quell_files::Limit;
 use quell_lab::{Adversaries, Adversary, Axis, Case, Estimate, Goal, Loss};
+use quell_units::text::three_digits;
 use quell_view::chart::row;
 use quell_view::figures::Scale;
 
@@ -137,25 +138,44 @@ fn text(found: &Adversaries, title: &str) -> String {
     let counts = (found.refused, found.without_value);
     let mut text = heading(title, found.trials, &found.seeds, counts);
     for case in &found.cases {
+        // Of a search that was stopped, the seeds of the confirmation did not run.
+        let is_confirmed = case.loss.is_some() || !found.interrupted;
         text.push_str(&format!(
-            "\n{} case of {} against {} at {}, on the fresh {}:\n",
+            "\n{} case of {} against {} at {}, {}:\n",
             if case.verdict == Some(Loss::DoesNot) { "closest" } else { "worst" },
             case.loser,
             case.winner,
             found.link,
-            range(&found.fresh_seeds)
+            match is_confirmed {
+                true => format!("on the fresh {}", range(&found.fresh_seeds)),
+                false => "so far".to_string(),
+            }
         ));
         for setting in &case.settings {
             text.push_str(&format!("  {} = {}\n", setting.field, setting.value));
         }
         text.push('\n');
+        if !is_confirmed {
+            let says = format!(
+                "stopped before the confirmation: on {} of the trials, a mean relative loss of {}%. Nothing is saved.\n",
+                range(&found.seeds),
+                three_digits(case.searched_loss * 100.0)
+            );
+            text.push_str(&terminal::prose(&says));
+            continue;
+        }
         let names = Column::names("algorithm", [&case.loser, &case.winner]);
         let values = [case.loser_value, case.winner_value];
         let scale = |largest| scale_of(&found.goal.metric, &found.unit, largest);
         text.push_str(&table::figures(&names, &[selection::column(&found.goal.metric, &values, scale)]));
         text.push_str(&terminal::prose(&(conclusion(found, case) + "\n")));
     }
-    text + "\nmean ± half-width of the 95% interval over the fresh seeds; differences are paired by seed\n"
+    if found.cases.iter().any(|case| case.loss.is_some()) {
+        text.push_str(
+            "\nmean ± half-width of the 95% interval over the fresh seeds; differences are paired by seed\n",
+        );
+    }
+    text
 }
 
 /// What a case says of the loser.

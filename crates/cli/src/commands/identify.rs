@@ -90,7 +90,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let disciplines = disciplines(&args.among)?;
     let controls = || SENDERS.iter().filter(|entry| entry.key == "congestion").map(|entry| entry.name);
     if !controls().any(|name| name == args.tcp) {
-        return Err(unknown_name("--tcp: congestion control", &args.tcp, controls()));
+        return Err(unknown_name("congestion control", &args.tcp, controls()));
     }
     let (input, size) = open(&args.capture)?;
     let stop = interrupt::listen();

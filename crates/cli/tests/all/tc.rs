@@ -109,6 +109,14 @@ fn counters_are_held_against_a_run() {
     let text = bench.run(&["aqm", "tc", "--read", "after.txt", "--against", "res"]);
     assert!(text.code == 0 && text.err.contains("new_flow_count 7"), "{}", text.err);
     assert!(text.err.contains("totals since the queue was made"), "{}", text.err);
+    // A queue of another kind, and a counter that one dump lacks.
+    bench.file("cake.txt", "qdisc cake 1: dev eth0 root bandwidth 10Mbit\n Sent 3028 bytes 2 pkt (dropped 0, overlimits 0 requeues 0)\n");
+    let text = bench.run(&["aqm", "tc", "--read", "cake.txt", "--against", "res"]);
+    assert!(text.code == 0 && text.err.contains("the dump is of cake, the results of "), "{}", text.err);
+    bench.file("less.txt", &counted(100, 1).replace(" new_flow_count 7", "").replace("ecn_mark", "ecn"));
+    let text = bench.run(&["aqm", "tc", "--read", "less.txt", "--read", "after.txt", "--against", "res"]);
+    assert!(text.err.contains("only one of the two dumps counts these"), "{}", text.err);
+    assert!(!text.out.contains("marks per packet"), "{}", text.out);
     for (args, part) in [
         (&["aqm", "tc", "--read", "bare.txt", "--against", "res"][..], "give what tc -s qdisc show prints"),
         (

@@ -402,6 +402,10 @@ pub(super) fn class(dump: &mut Dump, head: &Head<'_>, words: &[&str], counters: 
             ["rate", "ceil", "burst", "buffer", "cburst", "cbuffer", "quantum", "prio"].contains(&word);
         let passed = ["leaf", "overhead", "mpu", "mtu", "linklayer", "level", "bands"].contains(&word);
         if !known && !passed {
+            if !head.shown {
+                let says = "no word of htb's classes, as of iproute2 7.3: tc refuses the line";
+                return dump.problem(head.line, word, says, true);
+            }
             dump.problem(head.line, word, "no word of htb's classes that is known here, and left out", false);
             continue;
         }

@@ -261,6 +261,7 @@ fn of_class(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counter
     if head.handle.is_none() {
         return dump.problem(line, "class", "has no classid, such as 1:10", true);
     }
+    head.shown = verb.is_none();
     class(dump, &head, words, counts);
 }
 

@@ -149,6 +149,22 @@ pub fn run(
             }
         }
     }
+    if let [(_, before), (_, after)] = &dumps[..] {
+        let names = lacking(one(before)?.1, one(after)?.1);
+        if !names.is_empty() {
+            let names = one_line(&names.join(", "));
+            terminal::note(&format!("only one of the two dumps counts these, which are left out: {names}"));
+        }
+    }
+    let labels =
+        quell_lab::distinct((0..results.run.points.len()).flat_map(|point| results.algorithms(point)));
+    if let Some(own) = own.filter(|own| !labels.iter().any(|label| label == own)) {
+        let labels: Vec<&str> = labels.iter().map(|label| label.as_str()).collect();
+        let labels = one_line(&labels.join(", "));
+        terminal::note(&format!(
+            "the dump is of {own}, the results of {labels}: run {own} to compare a queue with its own simulation"
+        ));
+    }
     if given.len() == 1 {
         terminal::note(
             "the counters are totals since the queue was made; give the dumps before and after a test, each by --read",
@@ -205,13 +221,27 @@ fn difference(before: &Counters, after: &Counters) -> Result<Counters, Failure> 
         overlimits: minus(after.overlimits, before.overlimits, "overlimits")?,
         requeues: minus(after.requeues, before.requeues, "requeues")?,
         marked: match (after.marked, before.marked) {
-            (Some(after), before) => Some(minus(after, before.unwrap_or(0), "marks")?),
-            (None, _) => None,
+            (Some(after), Some(before)) => Some(minus(after, before, "marks")?),
+            _ => None,
         },
         others: others.collect(),
         tins: Vec::new(),
         ..after.clone()
     })
+}
+
+/// The counters that only one of two dumps has, by tc's names: what was counted in between is not known.
+fn lacking<'a>(before: &'a Counters, after: &'a Counters) -> Vec<&'a str> {
+    let only = |a: &'a Counters, b: &'a Counters| {
+        let is_there = move |name: &String| b.others.iter().any(|(other, _)| other == name);
+        a.others.iter().map(|(name, _)| name).filter(move |name| !is_there(name)).map(String::as_str)
+    };
+    let mut names: Vec<&str> = only(before, after).chain(only(after, before)).collect();
+    if before.marked.is_some() != after.marked.is_some() && !names.iter().any(|name| OF_MARKS.contains(name))
+    {
+        names.push("marks");
+    }
+    names
 }
 
 /// The figures that counters make.
