@@ -44,7 +44,8 @@ pub struct Found {
     pub log_evidence: f64,
     /// Its parameter, in seconds.
     pub parameter: Interval,
-    /// The probability that a capture of this queue lies as far from its simulations as this one.
+    /// How well its simulations explain the capture: the tail of chi-squared beyond the capture's distance from them, with
+    /// the tolerances of the method added to the variance. It is high if nothing contradicts, and is no p-value.
     pub fit: f64,
     /// The statistics that lie farthest from its simulations, in deviations, the farthest first.
     pub farthest: Vec<(&'static str, f64)>,
@@ -71,18 +72,28 @@ pub struct Progress {
 impl Answer {
     /// Below this fit a discipline does not explain the capture.
     pub const LEAST_FIT: f64 = 0.001;
+    /// A discipline of which one statistic lies farther than this, in deviations, does not explain the capture either.
+    pub const FARTHEST: f64 = 4.0;
     /// Evidence is strong above this factor (Kass and Raftery 1995, section 3.2).
     pub const STRONG: f64 = 20.0;
 
     /// The disciplines that explain the capture and that no other rules out, the most likely first; empty if none of those
     /// tried explains it.
     pub fn likely(&self) -> Vec<&Found> {
-        let fits: Vec<&Found> = self.found.iter().filter(|found| found.fit >= Self::LEAST_FIT).collect();
+        let fits: Vec<&Found> = self.found.iter().filter(|found| found.explains()).collect();
         let best = fits.first().map_or(0.0, |found| found.log_evidence);
         let near = |found: &&Found| best - found.log_evidence < libm::log(Self::STRONG);
         // Where the most likely one of all does not fit, what is far less likely does not either.
         let fits = fits.into_iter().filter(|found| found.log_evidence > -libm::log(Self::STRONG));
         fits.filter(near).collect()
+    }
+}
+
+impl Found {
+    /// Its simulations explain the capture.
+    pub fn explains(&self) -> bool {
+        let is_near = self.farthest.first().is_none_or(|(_, off)| libm::fabs(*off) <= Answer::FARTHEST);
+        self.fit >= Answer::LEAST_FIT && is_near
     }
 }
 

@@ -4,7 +4,7 @@ use quell_capture::{Transfer, Transfers};
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
 
-use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, quantile};
+use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, levels, quantile};
 
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -80,6 +80,17 @@ pub enum Unfit {
     Idle {
         /// The round trip, in words.
         base: String,
+    },
+    /// The rate of the link changes.
+    #[error(
+        "cannot be identified: the rate while packets wait changes ({from} to {to} Mbit/s), and candidates have one rate; \
+         capture while the link has one and no other traffic, or a part with one: --first"
+    )]
+    Changing {
+        /// The rate before, in Mbit/s.
+        from: String,
+        /// The rate after.
+        to: String,
     },
     /// It has more flows than are simulated.
     #[error("has {flows} bulk flows; at most {most} are simulated. Capture fewer flows")]
@@ -164,7 +175,13 @@ impl Observed {
         let base = own.iter().copied().min().unwrap_or(0) as f64 / 1e9;
         let payload = flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1);
         let wire = f64::from(payload + HEADERS) / f64::from(payload);
-        let measured = full_rate(&flows, &own, window, payload);
+        let packet = f64::from(payload) / busiest(&flows, window).max(1.0);
+        let full = full_rates(&flows, &own, window, packet);
+        if let Some([from, to]) = levels(&full, &own, payload) {
+            let megabits = |rate: f64| format!("{:.1}", 8e-6 * wire * rate);
+            return Err(Unfit::Changing { from: megabits(from), to: megabits(to) });
+        }
+        let measured = full_rate(full);
         let given = rate.map(|rate| rate.bps() as f64 / 8.0 / wire);
         let (bytes, [low, high]) = match (given, measured) {
             (Some(given), _) => (given, [given; 2]),
@@ -220,15 +237,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     quantile(&values, 0.5)
 }
 
-/// The rate at which payload was delivered while packets waited throughout, in bytes per second, with a 95% interval.
-fn full_rate(
-    flows: &[&Transfer],
-    bases: &[u64],
-    window: (u64, u64),
-    payload: u32,
-) -> Option<(f64, [f64; 2])> {
-    let packet = f64::from(payload) / busiest(flows, window).max(1.0);
-    let mut rates = full_rates(flows, bases, window, packet);
+/// The rate of stretches in which packets waited throughout, in bytes per second, with a 95% interval.
+fn full_rate(mut rates: Vec<f64>) -> Option<(f64, [f64; 2])> {
     if rates.len() < STRETCHES {
         return None;
     }

@@ -264,12 +264,31 @@ fn fairness(flows: &[&Transfer], frame: &Frame) -> f64 {
     if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 1.0 }
 }
 
-/// The rates at which payload was delivered while packets waited throughout, in bytes per second, over stretches of 200 ms
-/// or two round trips. In each, every round trip of every flow is longer than the shortest by three packets and a
+/// The length of a stretch over which a rate is told, in nanoseconds: 200 ms or two round trips.
+fn stretch(bases: &[u64]) -> u64 {
+    (2 * bases.iter().copied().min().unwrap_or(0)).max(200_000_000)
+}
+
+/// Two levels of a rate over time, the first before the second, if there are such: the medians on both sides of the place
+/// where they differ most. They differ by a tenth and by two packets of a stretch, and each side has a fifth of all
+/// stretches. `rates` is what [`full_rates`] gives of the flows with such `bases`, in bytes per second, and `payload` that of
+/// a packet.
+pub(crate) fn levels(rates: &[f64], bases: &[u64], payload: u32) -> Option<[f64; 2]> {
+    let side = (rates.len() / 5).max(2 * STRETCHES);
+    let packets = 2e9 * f64::from(payload) / stretch(bases) as f64;
+    let median = |part: &[f64]| quantile(&sorted(part.to_vec()), 0.5);
+    let places = side..(rates.len() + 1).saturating_sub(side);
+    let sides = places.map(|place| [median(&rates[..place]), median(&rates[place..])]);
+    let apart = |[a, b]: [f64; 2]| libm::fabs(a - b);
+    let most = sides.max_by(|x, y| apart(*x).total_cmp(&apart(*y)))?;
+    (apart(most) > 0.1 * most[0].max(most[1]) + packets).then_some(most)
+}
+
+/// The rates at which payload was delivered while packets waited throughout, in bytes per second, over stretches
+/// ([`stretch`]) in the order of time. In each, every round trip of every flow is longer than the shortest by three packets and a
 /// millisecond; `packet` is a packet's time on the link, in seconds.
 pub(crate) fn full_rates(flows: &[&Transfer], bases: &[u64], window: (u64, u64), packet: f64) -> Vec<f64> {
-    let base = bases.iter().copied().min().unwrap_or(0);
-    let width = (2 * base).max(200_000_000);
+    let width = stretch(bases);
     let stretches = ((window.1 - window.0) / width) as usize;
     let enough = (3e9 * packet) as u64 + 1_000_000;
     let mut sums = vec![(0_u64, false, true); stretches];

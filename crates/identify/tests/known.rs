@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use quell_capture::Transfer;
 use quell_identify::{
-    Answer, Discipline, NAMES, Observed, Question, Run, Statistics, Unfit, identify, simulate,
-    simulate_at_sender,
+    Answer, Discipline, Found, Interval, NAMES, Observed, Question, Run, Statistics, Unfit, identify,
+    simulate, simulate_at_sender,
 };
 use quell_tcp::catalog::SENDERS;
 
@@ -26,11 +26,18 @@ fn scenario(buffer: &str, aqm: &str, more: &str) -> String {
 }
 
 fn answered(text: &str, disciplines: &[Discipline]) -> (Observed, Answer) {
-    let found = simulate_at_sender(text, 77).unwrap();
-    let observed = Observed::of(&found, 60.0, None, None).unwrap();
-    let question = Question { disciplines: disciplines.to_vec(), seeds: 3, tcp: "cubic".to_string() };
-    let answer = identify(&observed, &question, &|_| {}, &AtomicBool::new(false)).unwrap().unwrap();
+    let observed = observed(text).unwrap();
+    let answer = answer(&observed, disciplines);
     (observed, answer)
+}
+
+fn observed(text: &str) -> Result<Observed, Unfit> {
+    Observed::of(&simulate_at_sender(text, 77).unwrap(), 60.0, None, None)
+}
+
+fn answer(observed: &Observed, disciplines: &[Discipline]) -> Answer {
+    let question = Question { disciplines: disciplines.to_vec(), seeds: 3, tcp: "cubic".to_string() };
+    identify(observed, &question, &|_| {}, &AtomicBool::new(false)).unwrap().unwrap()
 }
 
 #[test]
@@ -155,8 +162,48 @@ fn a_link_whose_rate_changes_is_none_of_these() {
         .collect();
     let more = format!("changes = {{ list = [{}], repeat = \"1500 ms\" }}\n", changes.join(", "));
     for aqm in ["algorithm = \"pie\"", "algorithm = \"codel\"", "algorithm = \"drop-tail\""] {
-        let (observed, answer) = answered(&scenario("60 packets", aqm, &more), &Discipline::ALL);
-        assert!(answer.likely().is_empty(), "{aqm} {observed:?} {answer:?}");
+        match observed(&scenario("60 packets", aqm, &more)) {
+            Ok(observed) => {
+                let answer = answer(&observed, &Discipline::ALL);
+                assert!(answer.likely().is_empty(), "{aqm} {observed:?} {answer:?}");
+            }
+            Err(why) => assert!(matches!(why, Unfit::Changing { .. }), "{aqm}: {why}"),
+        }
+    }
+}
+
+#[test]
+fn a_rate_that_changes_in_the_middle_is_said() {
+    let more = "changes = { list = [{ at = \"0 s\", rate = \"20 Mbit/s\" }, { at = \"8 s\", rate = \"14 Mbit/s\" }] }\n";
+    for aqm in ["algorithm = \"pie\"", "algorithm = \"drop-tail\""] {
+        let found = simulate_at_sender(&scenario("60 packets", aqm, more), 77).unwrap();
+        let of = Observed::of(&found, 60.0, None, None);
+        let Err(Unfit::Changing { from, to }) = of else { panic!("{aqm}: {of:?}") };
+        let (from, to): (f64, f64) = (from.parse().unwrap(), to.parse().unwrap());
+        assert!((from / 20.0 - 1.0).abs() < 0.03 && (to / 14.0 - 1.0).abs() < 0.03, "{aqm}: {from} to {to}");
+        // The part with one rate is fit.
+        Observed::of(&found, 7.5, None, None).unwrap();
+    }
+    // Where packets do not wait throughout, no queue explains how little of the highest rate is used.
+    let (_, answer) = answered(
+        &scenario("1000 packets", "algorithm = \"fq-codel\"", more),
+        &[Discipline::FqCodel, Discipline::Pie],
+    );
+    assert!(answer.likely().is_empty(), "{answer:?}");
+}
+
+#[test]
+fn one_statistic_far_off_is_a_contradiction() {
+    let row = |off| Found {
+        discipline: Discipline::Pie,
+        probability: 1.0,
+        log_evidence: 0.0,
+        parameter: Interval { value: 0.015, within: [0.01, 0.02], is_open: false },
+        fit: 0.6,
+        farthest: vec![("unevenness of the rate", off)],
+    };
+    for (off, likely) in [(3.9, 1), (4.1, 0), (-4.1, 0)] {
+        assert_eq!(Answer { found: vec![row(off)], runs: 1 }.likely().len(), likely, "{off}");
     }
 }
 
