@@ -26,6 +26,9 @@ pub struct Observed {
     pub flows: Vec<Flow>,
     /// Transfers that are left out, because they carried next to nothing.
     pub left_out: usize,
+    /// Frames of data of these flows in the whole capture, and those of them that are several packets on the path,
+    /// because segmentation offload is on at the host.
+    pub frames: (u64, u64),
     /// The payload of a packet, in bytes.
     pub payload: u32,
     /// The rate of the link for packets with Ethernet's header, in bit/s, and its 95% interval.
@@ -216,6 +219,7 @@ impl Observed {
         Ok(Observed {
             flows: flows.iter().enumerate().map(of).collect(),
             left_out: found.transfers.len() - flows.len(),
+            frames: flows.iter().fold((0, 0), |sum, flow| (sum.0 + flow.frames.0, sum.1 + flow.frames.1)),
             payload,
             rate_bps: (8.0 * wire * bytes, [8.0 * wire * low, 8.0 * wire * high]),
             rate_is_known: given.is_some() || measured.is_some(),

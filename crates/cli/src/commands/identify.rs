@@ -25,6 +25,7 @@ Examples:
   quell identify trace.pcap
   quell identify trace.pcap --tcp bbr3 --seeds 12
   quell identify trace.pcap --among drop-tail,pie --rate 50Mbit/s
+  ethtool -K eth0 tso off gso off gro off
   tcpdump -i eth0 -s 96 -w trace.pcap tcp port 5201
 
 Capture at the sender of bulk TCP transfers, both directions, while they fill the bottleneck: 30 s or more, from before \
@@ -66,6 +67,9 @@ pub struct Args {
     format: FormatArgs,
 }
 
+/// Switches off what makes frames larger than packets, at the host that captures.
+const OFFLOAD: &str = "ethtool -K DEV tso off gso off gro off";
+
 /// The JSON of `identify`.
 #[derive(Serialize)]
 struct Output<'a> {
@@ -73,6 +77,9 @@ struct Output<'a> {
     seconds: f64,
     flows: &'a [quell_identify::Flow],
     left_out: usize,
+    /// Frames of data, and those of them that segmentation offload makes larger than a packet.
+    frames: u64,
+    frames_joined: u64,
     tcp: &'a str,
     rate_bps: f64,
     rate_within_bps: [f64; 2],
@@ -133,6 +140,8 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
             seconds: observed.seconds,
             flows: &observed.flows,
             left_out: observed.left_out,
+            frames: observed.frames.0,
+            frames_joined: observed.frames.1,
             tcp: &args.tcp,
             rate_bps: observed.rate_bps.0,
             rate_within_bps: observed.rate_bps.1,
@@ -142,6 +151,13 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
             answer: &answer,
         }),
         Format::Table => {
+            let (frames, joined) = observed.frames;
+            if joined > 0 {
+                terminal::note(&format!(
+                    "{joined} of {frames} frames of data are larger than the path's packets: segmentation offload is on at the \
+                     capturing host. Simulated senders send packets one by one. Switch it off and capture again: {OFFLOAD}"
+                ));
+            }
             if !observed.rate_is_known {
                 terminal::note(
                     "packets never waited long enough to measure the link's rate: the highest rate over a second is taken; \
@@ -189,7 +205,7 @@ fn text(name: &str, args: &Args, observed: &Observed, answer: &Answer) -> String
     let rows: Vec<Vec<String>> = answer.found.iter().map(|found| row(found, rate, observed)).collect();
     text += &table::text(&header, &rows);
     text += "\n";
-    text += &verdict(answer);
+    text += &verdict(answer, observed);
     text += &format!(
         "\nAssumed: senders with {} and selective acknowledgments;\none bottleneck of constant rate, with no other \
          traffic.\n{} simulations.\n",
@@ -220,15 +236,21 @@ fn row(found: &Found, rate: f64, observed: &Observed) -> Vec<String> {
 }
 
 /// What the table says in words.
-fn verdict(answer: &Answer) -> String {
+fn verdict(answer: &Answer, observed: &Observed) -> String {
     let likely = answer.likely();
     let names: Vec<&str> = likely.iter().map(|found| found.discipline.name()).collect();
     match names.as_slice() {
         [] => {
             let nearest = answer.found.first().map_or("", |found| found.discipline.name());
+            let offload = match observed.frames {
+                (_, 0) => String::new(),
+                _ => format!(
+                    "Segmentation offload is on at the capturing host, which alone may be the reason: {OFFLOAD}\n"
+                ),
+            };
             format!(
                 "None of these: even the nearest, {nearest}, would hardly ever give such a capture. The path may have a policer, \
-                 losses elsewhere, a rate that changes, other traffic, or senders other than assumed.\n"
+                 losses elsewhere, a rate that changes, other traffic, or senders other than assumed.\n{offload}"
             )
         }
         [one] => format!("The queue is {one}, among those that were tried.\n"),
@@ -241,6 +263,8 @@ fn verdict(answer: &Answer) -> String {
 
 fn share(p: f64) -> String {
     match p {
+        // Rounding would claim what nothing can know.
+        p if p >= 0.995 => "> 99%".to_string(),
         p if p >= 0.0995 => format!("{:.0}%", 100.0 * p),
         p if p >= 0.001 => format!("{:.1}%", 100.0 * p),
         _ => "< 0.1%".to_string(),
