@@ -45,7 +45,7 @@ pub struct Found {
     /// Its parameter, in seconds.
     pub parameter: Interval,
     /// How well its simulations explain the capture: the tail of chi-squared beyond the capture's distance from them, with
-    /// the tolerances of the method added to the variance. It is high if nothing contradicts, and is no p-value.
+    /// the tolerances of the method added to the variance. It is high if nothing contradicts, and is not a p-value.
     pub fit: f64,
     /// The statistics that lie farthest from its simulations, in deviations, the farthest first.
     pub farthest: Vec<(&'static str, f64)>,

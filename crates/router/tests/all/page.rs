@@ -82,9 +82,15 @@ fn technologies(page: &mut String) {
         )
         .unwrap();
     }
-    let others = ALIASES.iter().map(|(alias, name)| format!("`{alias}` is `{name}`"));
-    let others = others.collect::<Vec<_>>().join(", ");
-    writeln!(page, "\n{}", wrapped(&format!("Other names: {others}."), "")).unwrap();
+    page.push_str("\n| name | other names |\n| --- | --- |\n");
+    for t in TECHNOLOGIES {
+        let others =
+            ALIASES.iter().filter(|(_, name)| *name == t.name).map(|(alias, _)| format!("`{alias}`"));
+        let others: Vec<String> = others.collect();
+        if !others.is_empty() {
+            writeln!(page, "| `{}` | {} |", t.name, others.join(", ")).unwrap();
+        }
+    }
     page.push_str("\nWhat their rates count, why the share, and sources:\n\n");
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for t in TECHNOLOGIES {
