@@ -2158,7 +2158,8 @@ def adversary(
     """Search for the traffic under which algorithm ``a`` loses most against ``b``, and the other way around.
 
     The loss is the disadvantage in the metric over the larger of both values, per seed: a share of at most 1, above 0
-    if the algorithm loses. Both worst cases are confirmed on fresh seeds. Start times that the scenario fixes are drawn by
+    if the algorithm loses. Both cases are confirmed on fresh seeds. A case whose ``"verdict"`` is ``"does-not"`` is the
+    closest one: within the bounds, the algorithm never lost. Start times that the scenario fixes are drawn by
     the seed.
 
     Parameters
@@ -3314,8 +3315,8 @@ def ranges(vary: Mapping[str, str]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict of str to value
-        Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, whether it is ``log``, and the
-        ``values`` of a sweep's range.
+        Of each field its ``name``, the ends ``low`` and ``high``, the ``unit``, how many whole packets or bytes
+        that is (``whole_per_unit``; None if it is neither), whether it is ``log``, and the ``values`` of a sweep's range.
     """
 
 def read(folder: str | os.PathLike[str]) -> Results:

@@ -11,7 +11,7 @@ use crate::observed::Observed;
 use crate::simulated::{Run, SimulationError};
 use crate::statistics::{NAMES, Statistics};
 
-/// What is asked.
+/// A question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The disciplines that are tried.
@@ -60,7 +60,7 @@ pub struct Answer {
     pub runs: usize,
 }
 
-/// How far the simulations are.
+/// The progress of the simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Runs that are done.
@@ -70,7 +70,7 @@ pub struct Progress {
 }
 
 impl Answer {
-    /// Below this fit a discipline does not explain the capture.
+    /// The least fit of a discipline that explains the capture.
     pub const LEAST_FIT: f64 = 0.001;
     /// A discipline of which one statistic lies farther than this, in deviations, does not explain the capture either.
     pub const FARTHEST: f64 = 4.0;

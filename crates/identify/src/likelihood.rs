@@ -25,7 +25,7 @@ pub(crate) struct Tried {
 
 /// The distribution of the statistics of a discipline, over its parameter.
 pub(crate) struct Model {
-    /// By place, which ascends.
+    /// Points in the order of their places.
     points: Vec<Point>,
     correlation: Matrix,
 }

@@ -1,4 +1,4 @@
-//! What a capture says before any candidate is tried: flows, round trip, rate, statistics.
+//! The contents of a capture before any candidate is tried: flows, round trip, rate, statistics.
 
 use quell_capture::{Transfer, Transfers};
 use quell_units::{BitRate, Duration};
@@ -9,9 +9,9 @@ use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, levels,
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Flow {
-    /// When it began, in seconds after the first packet of the flows.
+    /// Its beginning, in seconds after the first packet of the flows.
     pub start_s: f64,
-    /// When it sent its last data, or when the part of the capture that counts ends.
+    /// The time of its last data, or the end of the part of the capture that counts.
     pub stop_s: f64,
     /// Its round trip without a queue, in seconds.
     pub base_s: f64,

@@ -62,10 +62,13 @@ impl Estimate {
     }
 }
 
-/// The value that Student's t with `freedom` degrees of freedom exceeds, on either side, with probability `error`.
+/// The value that Student's t with `freedom` degrees of freedom exceeds, on either side, with probability `error`, to ten
+/// decimals: the last digits depend on a platform's logarithm, and the page in a browser shows what the command prints.
 pub fn t_quantile(freedom: usize, error: f64) -> f64 {
     // Location 0, scale 1 and at least one degree of freedom are always valid.
-    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - error / 2.0))
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
+    let exact = t.map_or(f64::NAN, |t| t.inverse_cdf(1.0 - error / 2.0));
+    (exact * 1e10).round() / 1e10
 }
 
 /// Jain's fairness index, `(sum x)^2 / (n sum x^2)`; `None` if nothing was shared.

@@ -8,6 +8,7 @@ use quell_router::Technology;
 use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
 
+use crate::load::FRAME;
 use crate::measure::{Column, Kind};
 use crate::words::{of_rate, of_time, percent};
 
@@ -129,6 +130,18 @@ impl Condition {
             Threshold::Rate(rate) => rate.bps() as f64,
             Threshold::Share(share) if self.kind == Kind::Stalls => share,
             Threshold::Share(share) => share * column.capacity.bps() as f64,
+        }
+    }
+}
+
+impl Condition {
+    /// The time of a packet at a rate, where a call cannot be as short as it is asked because it waits for one that is being
+    /// sent.
+    pub(crate) fn out_of_reach(&self, rate: BitRate) -> Option<Duration> {
+        let packet = rate.transmission_time(FRAME);
+        match (self.kind, self.threshold) {
+            (Kind::Call, Threshold::Time(limit)) => (packet + packet >= limit).then_some(packet),
+            _ => None,
         }
     }
 }

@@ -13,7 +13,6 @@ use crate::request::Request;
 use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
 use crate::way::{Direction, Way, as_frames};
-use crate::why::slow;
 use crate::words::{of_rate, of_time, percent};
 
 /// Runs below this are said to be short.
@@ -96,7 +95,8 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     }
     let of_packet = up.mean.transmission_time(FRAME).max(down.mean.transmission_time(FRAME));
     let shaped = as_frames(down.shaped).min(as_frames(up.shaped));
-    let beyond = request.goal.0.iter().find_map(|condition| Some((condition, slow(condition, shaped)?)));
+    let beyond =
+        request.goal.0.iter().find_map(|condition| Some((condition, condition.out_of_reach(shaped)?)));
     if let Some((condition, packet)) = beyond {
         // A call waits for a packet that is being sent, and at times for one more.
         let least = (libm::floor(2.0 * packet.as_secs_f64() / 0.005) + 1.0) * 0.005;

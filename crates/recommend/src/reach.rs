@@ -11,7 +11,6 @@ use crate::scenario::Bed;
 use crate::span::Span;
 use crate::verdict::{Found, Judged};
 use crate::way::{Shape, Way, as_frames};
-use crate::why::slow;
 use crate::words::list;
 
 /// A scenario in which one thing is not as it was said.
@@ -56,7 +55,7 @@ pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Ro
         // Where one packet takes too long, a lower rate makes it longer.
         let way = if link == DOWN { &plan.down } else { &plan.up };
         let sends = as_frames(row.candidate.shaper(way));
-        if request.goal.0.iter().any(|condition| slow(condition, sends).is_some()) {
+        if request.goal.0.iter().any(|condition| condition.out_of_reach(sends).is_some()) {
             return false;
         }
         let mut all = plan.columns.iter().zip(&best.cells).filter(|(column, _)| column.link == link);

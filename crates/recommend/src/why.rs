@@ -2,7 +2,7 @@
 
 use quell_aqm::catalog::AqmConfig;
 use quell_router::{Can, Platform};
-use quell_units::{BitRate, Duration};
+use quell_units::Duration;
 
 use crate::candidate::Candidate;
 use crate::goal::{Condition, Goal, Threshold};
@@ -142,15 +142,6 @@ fn mechanism(request: &Request, candidate: &Candidate) -> &'static str {
     }
 }
 
-/// The time of a packet where a call cannot be as short as it is asked because it waits for one that is being sent.
-pub(crate) fn slow(condition: &Condition, rate: BitRate) -> Option<Duration> {
-    let packet = rate.transmission_time(FRAME);
-    match (condition.kind, condition.threshold) {
-        (Kind::Call, Threshold::Time(limit)) => (packet + packet >= limit).then_some(packet),
-        _ => None,
-    }
-}
-
 /// Tells whether the time of a packet is the cause of a figure, which is `ratio` times what a condition asks: where all flows
 /// wait in one queue, more than twice that time is the queue's.
 fn explains(packet: Duration, condition: &Condition, ratio: f64) -> bool {
@@ -177,7 +168,7 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
         return "its shaper gives up too much of the link".to_string();
     }
     if let Some((verdict, condition)) = worst
-        && let Some(packet) = slow(condition, as_frames(shaper))
+        && let Some(packet) = condition.out_of_reach(as_frames(shaper))
         && (keeps_apart(candidate) || explains(packet, condition, verdict.ratio))
     {
         return format!(
