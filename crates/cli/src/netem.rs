@@ -2,34 +2,10 @@
 
 use std::fmt::Write as _;
 
-use quell_scenario::{Plugins, Study};
 use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
 
 use crate::failure::{Failure, unknown_name};
-
-/// Refuses keys that no scenario can have, with the words of a scenario's check.
-///
-/// # Errors
-/// Names the key.
-pub fn check(keys: &str) -> Result<(), Failure> {
-    let needs = |key: &str, value: &str| match keys.lines().any(|line| line.starts_with(&format!("{key} = ")))
-    {
-        true => String::new(),
-        false => format!("{key} = \"{value}\"\n"),
-    };
-    let link = ["rate 1 Gbit/s", "delay 0 s", "buffer 100 packets"];
-    let link: String =
-        link.iter().filter_map(|key| key.split_once(' ')).map(|(key, value)| needs(key, value)).collect();
-    let rest = "schema = 1\nduration = \"1 s\"\naqm = [{ algorithm = \"drop-tail\" }]\nflows = [{ name = \"any\" }]\n";
-    let text = format!("{rest}[dumbbell]\n{link}{keys}");
-    let checked = Study::parse(&text, "netem", &Plugins::new());
-    checked.map(|_| ()).map_err(|mut e| {
-        // Nobody has a file with these lines.
-        (e.line, e.column) = (None, None);
-        e.into()
-    })
-}
 
 /// The options, in the order in which tc looks for those that begin with a word.
 const OPTIONS: [&str; 17] = [
@@ -373,16 +349,6 @@ impl Netem {
         }
     }
 
-    /// What else a link needs.
-    pub fn needs(&self) -> &'static str {
-        match self.rate {
-            None => "give the link a rate and a buffer, of which the line says nothing",
-            Some(_) => {
-                "give the link a buffer; the reverse direction has the same rate, unless reverse.rate says otherwise"
-            }
-        }
-    }
-
     /// The keys of a link.
     pub fn toml(&self) -> String {
         let mut text = String::new();
@@ -674,20 +640,5 @@ mod tests {
                 other => panic!("{line}: {other:?}"),
             }
         }
-    }
-
-    #[test]
-    fn keys_that_no_scenario_can_have_are_refused() {
-        for (line, field) in
-            [("delay 3600s", "delay"), ("rate 900tbit", "rate"), ("loss gemodel 100% 0.00001%", "loss")]
-        {
-            let keys = toml(line);
-            match check(&keys) {
-                Err(Failure::BadInput(message)) => assert!(message.contains(field), "{line}: {message}"),
-                other => panic!("{line}: {other:?}"),
-            }
-        }
-        assert!(check(&toml("delay 50ms 10ms distribution normal loss gemodel 1% 20% duplicate 1%")).is_ok());
-        assert!(check(&toml("rate 10mbit delay 5ms")).is_ok());
     }
 }
