@@ -1,15 +1,16 @@
 //! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
 use quell_aqm::catalog::AqmConfig;
-use quell_router::{Can, Platform, Range, Shaped, Side};
-use quell_units::{BitRate, Bytes};
+use quell_router::{Can, Platform, Shaped, Side};
+use quell_units::Bytes;
 use serde::Serialize;
 
+use crate::autorate::MODEL;
 use crate::candidate::Candidate;
 use crate::measure::Kind;
 use crate::plan::Plan;
 use crate::request::Request;
-use crate::scenario::{BEHIND, of_direction};
+use crate::scenario::of_direction;
 use crate::verdict::Judged;
 use crate::way::{Shape, Way};
 use crate::words::{of_rate, of_time};
@@ -57,12 +58,24 @@ pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate) -> Advic
     };
     let mut advice =
         platform.map_or_else(Advice::default, |platform| written(request, plan, candidate, platform));
-    if candidate.shape == Shape::Following {
-        advice.notes.push(format!(
-            "the simulation follows the link's rate {} later, without error; cake-autorate follows it by the delays that \
-             it measures, so the truth lies between this row and the one at the mean",
-            BEHIND
-        ));
+    match candidate.shape {
+        Shape::Following => {
+            let note = format!("{MODEL}; short flows, which make delays of their own, do not move it there");
+            advice.notes.push(note);
+        }
+        Shape::AtLeast | Shape::AtMean => {
+            let mut rows = plan.rows.iter().map(|row| &row.candidate);
+            if let (Some(follows), Some(platform)) = (rows.find(|c| c.shape == Shape::Following), platform) {
+                let parts = written(request, plan, follows, platform).parts.into_iter();
+                advice.parts.extend(parts.filter(|part| part.place.contains("cake-autorate")).map(|part| {
+                    Text {
+                        place: format!("or, to have {} in its place: {}", follows.name, part.place),
+                        ..part
+                    }
+                }));
+            }
+        }
+        _ => {}
     }
     advice
 }
@@ -73,15 +86,12 @@ const PORT: &str = "port";
 /// A direction as routers are told.
 fn side(candidate: &Candidate, way: &Way) -> Side {
     let link = candidate.shaper(way);
-    let share = link.rate.bps() as f64 / way.mean.bps().max(1) as f64;
-    let of = |rate: BitRate| BitRate::from_bps((rate.bps() as f64 * share) as u64);
-    let moves = way.rate.moves() && candidate.shape == Shape::Following;
     Side {
         link,
         aqm: of_direction(candidate, way),
         ecn: true,
         buffer: candidate.queue(way),
-        range: moves.then(|| Range { least: of(way.rate.least), most: of(way.rate.most) }),
+        range: candidate.range(way),
     }
 }
 

@@ -7,7 +7,7 @@ use quell_aqm::part::Weight;
 use quell_aqm::pie::PieParams;
 use quell_aqm::red::RedParams;
 use quell_aqm::wred::WredParams;
-use quell_router::Technology;
+use quell_router::{Range, Technology};
 use quell_theory::rules::design::setting;
 use quell_units::{BitRate, Duration, LinkLayer, QueueSize};
 
@@ -106,10 +106,12 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
     }
     if request.varies() {
         // Which rate matters more than which algorithm.
+        let shapes =
+            [("at-least", Shape::AtLeast), ("at-mean", Shape::AtMean), ("following", Shape::Following)];
         return names.first().map_or_else(Vec::new, |first| {
-            [("at-least", Shape::AtLeast), ("at-mean", Shape::AtMean), ("following", Shape::Following)]
-                .map(|(word, shape)| make(first, format!("{first}-{word}"), shape))
-                .to_vec()
+            let follows = *first == "cake" && request.can.follows();
+            let shapes = shapes.into_iter().filter(|(_, shape)| follows || *shape != Shape::Following);
+            shapes.map(|(word, shape)| make(first, format!("{first}-{word}"), shape)).collect()
         });
     }
     names.iter().map(|name| make(name, (*name).to_string(), Shape::Shaped)).collect()
@@ -208,6 +210,14 @@ impl Candidate {
             _ => return technology.sentence(way.mean),
         };
         format!("{margin}. {}", technology.carries(shaped))
+    }
+
+    /// The rates between which cake-autorate keeps its shaper, if it is to.
+    pub(crate) fn range(&self, way: &Way) -> Option<Range> {
+        let share = self.shaper(way).rate.bps() as f64 / way.mean.bps().max(1) as f64;
+        let of = |rate: BitRate| BitRate::from_bps((rate.bps() as f64 * share) as u64);
+        let moves = way.rate.moves() && self.shape == Shape::Following;
+        moves.then(|| Range { least: of(way.rate.least), most: of(way.rate.most) })
     }
 
     /// The packets that its queue may hold at a rate.

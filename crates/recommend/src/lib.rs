@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod advice;
+mod autorate;
 mod candidate;
 mod columns;
 mod course;

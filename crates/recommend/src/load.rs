@@ -122,6 +122,15 @@ impl Load {
         self.groups.iter().map(|group| (text(group, "name"), use_of(group), is_up(group)))
     }
 
+    /// The endless transfers of a direction, or `instead` of them; groups that do not say a number count as one.
+    pub(crate) fn bulk(&self, up: bool, hosts: u16, instead: Option<u32>) -> u32 {
+        let groups = self.groups.iter().filter(|group| use_of(group) == Use::Bulk && is_up(group) == up);
+        let count = |group: &toml::Table| group.get("count").and_then(toml::Value::as_integer).unwrap_or(1);
+        let each: i64 = groups.map(|group| count(group).max(1)).sum();
+        let all = u32::try_from(each).unwrap_or(u32::MAX).saturating_mul(u32::from(hosts));
+        instead.unwrap_or(all).max(1)
+    }
+
     /// The groups that a wire sends whose delay is measured.
     pub(crate) fn uses_of_wire(&self) -> impl Iterator<Item = &str> {
         self.uses().filter(|(_, of, _)| *of == Use::Call).map(|(group, ..)| group)

@@ -4,6 +4,7 @@ use quell_aqm::cake::{self, CakeParams, Isolation};
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
 
+use crate::autorate;
 use crate::candidate::Candidate;
 use crate::course::Course;
 use crate::load::{Carrier, FRAME};
@@ -12,10 +13,6 @@ use crate::size::Size;
 use crate::span::Span;
 use crate::way::Shape;
 use crate::way::{Direction, Way, as_frames};
-
-/// The time by which a shaper that follows a link is behind it. Chosen: cake-autorate takes some seconds of delays for a
-/// decision.
-pub(crate) const BEHIND: Duration = Duration::from_secs(2);
 
 /// What a candidate is tried on.
 pub(crate) struct Bed<'a> {
@@ -92,15 +89,16 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
         "\n# The router, which shapes or does not.\n[[graph.links]]\nfrom = \"home\"\nto = \"router\"\n",
     );
     out.push_str(&format!("delay = \"{near}\"\n"));
+    let followed = (candidate.shape == Shape::Following).then(|| follow(bed, candidate));
     let of_router = |way: &Way| match candidate.shape {
         Shape::None | Shape::AtLink => Vec::new(),
         Shape::Following => {
-            let shaper = candidate.shaper(way);
-            let share = shaper.rate.bps() as f64 / way.mean.bps() as f64;
-            let mut keys = vec![format!("rate = \"{}\"", as_frames(shaper))];
-            keys.extend(
-                way.course.as_ref().map(|course| changes(&course.behind(BEHIND), way, share, bed.duration)),
-            );
+            let mut keys = vec![format!("rate = \"{}\"", as_frames(candidate.shaper(way)))];
+            let followed = followed.as_ref().map(|[down, up]| match way.direction {
+                Direction::Down => down,
+                Direction::Up => up,
+            });
+            keys.extend(followed.map(|course| changes(course, way, 1.0, bed.duration)));
             keys
         }
         _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
@@ -184,6 +182,35 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     };
     out.push_str(&request.load.write(&carrier)?);
     Ok(out)
+}
+
+/// The rates of the shapers that cake-autorate sets on this link, down and up.
+fn follow(bed: &Bed<'_>, candidate: &Candidate) -> [Course; 2] {
+    let pipe = |way: &Way| {
+        let wire = way.link.seen_from(Layer::Ethernet).on_wire(FRAME);
+        let (least, most) =
+            candidate.range(way).map_or((way.mean, way.mean), |range| (range.least, range.most));
+        let kbps = |rate: BitRate| i64::try_from(rate.bps() / 1000).unwrap_or(i64::MAX).max(1);
+        let course = match &way.course {
+            Some(course) => course.times(bed.factor),
+            None => Course { steps: vec![(Duration::default(), way.mean)], period: bed.duration }
+                .times(bed.factor),
+        };
+        autorate::Pipe {
+            limits: autorate::Limits {
+                least: kbps(least),
+                base: kbps(candidate.shaper(way).rate),
+                most: kbps(most),
+                moves: candidate.range(way).is_some(),
+                packet: 8 * wire.get() as i64,
+            },
+            course,
+            buffer: (8 * wire.get() * way.modem) as f64,
+            flows: bed.request.load.bulk(way.direction == Direction::Up, bed.request.hosts, bed.bulk),
+        }
+    };
+    let middle = (bed.rtt.least + bed.rtt.most) / 2;
+    autorate::follow([&pipe(&bed.down), &pipe(&bed.up)], middle, bed.duration)
 }
 
 /// The algorithm of a direction, with what it has to know of the link.

@@ -1,16 +1,15 @@
 //! The answer in sentences: the verdict, and the reason for each row's place.
 
 use quell_aqm::catalog::AqmConfig;
-use quell_router::{Can, Platform};
 use quell_units::Duration;
 
+use crate::autorate::MODEL;
 use crate::candidate::Candidate;
 use crate::goal::{Condition, Goal, Threshold};
 use crate::load::FRAME;
 use crate::measure::{Column, Kind};
 use crate::plan::Plan;
 use crate::request::Request;
-use crate::scenario::BEHIND;
 use crate::verdict::Judged;
 use crate::way::{Direction, Shape, as_frames};
 use crate::words::{list, of_rate, of_time};
@@ -26,11 +25,7 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
         false => ". Its interval reaches beyond the goal, so other seeds may say otherwise",
     };
     let model = match candidate.shape {
-        Shape::Following => format!(
-            ". Following stands for cake-autorate with a delay of {BEHIND} and without its errors, so it may be worse in \
-             practice{}",
-            fixed(order)
-        ),
+        Shape::Following => format!(". Following is {MODEL}{}", fixed(order)),
         _ => String::new(),
     };
     match (best.meets(), candidate.shape) {
@@ -45,13 +40,12 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
             best.missed()
         ),
         (false, _) => format!(
-            "no candidate meets {}. The nearest is {}: {}{unsure}{}{}{model}{}",
+            "no candidate meets {}. The nearest is {}: {}{unsure}{}{}{model}",
             request.goal,
             best.name,
             best.missed(),
             unshaped(request, plan, order),
-            cheaper(plan, order),
-            way_out(request, candidate)
+            cheaper(plan, order)
         ),
     }
 }
@@ -77,17 +71,6 @@ fn unshaped(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> S
     match &better.collect::<Vec<_>>()[..] {
         [] => String::new(),
         better => format!(". Without a shaper, {}", list(better)),
-    }
-}
-
-/// What else there is where a fixed rate on a varying link is not enough.
-fn way_out(request: &Request, candidate: &Candidate) -> &'static str {
-    let is_fixed = matches!(candidate.shape, Shape::AtLeast | Shape::AtMean);
-    match request.can {
-        Can::Platform(Platform::OpenWrt | Platform::Linux(_)) if is_fixed => {
-            ". cake-autorate, which moves CAKE's rate with the link, is the way out: try it, and measure"
-        }
-        _ => "",
     }
 }
 
@@ -179,7 +162,7 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
     }
     match candidate.shape {
         Shape::Following => {
-            format!("its shaper follows the link {BEHIND} later, and the queue is the modem's until then")
+            "cake-autorate lowers its shaper only after pings were late, and the queue is the modem's until then".to_string()
         }
         Shape::Shaped | Shape::AtLeast if kind == Kind::Call && keeps_apart(candidate) => {
             match shaper.rate.bps() as f64 >= NEAR_LINK * way.mean.bps() as f64 {

@@ -63,6 +63,14 @@ impl Can {
         }
     }
 
+    /// Whether cake-autorate runs there. Where only algorithms are named, the router is Linux.
+    pub fn follows(&self) -> bool {
+        match self {
+            Can::Platform(platform) => platform.follows(),
+            Can::Algorithms(_) => true,
+        }
+    }
+
     /// Whether it has this algorithm.
     pub fn has(&self, config: &AqmConfig) -> bool {
         self.algorithms().contains(&config.name())

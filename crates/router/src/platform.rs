@@ -232,6 +232,11 @@ impl Platform {
         ABOUT.iter().map(|about| about.platform)
     }
 
+    /// Whether cake-autorate runs on it, which keeps CAKE's rate below that of a varying link.
+    pub fn follows(self) -> bool {
+        matches!(self, Platform::OpenWrt | Platform::Linux(_))
+    }
+
     fn about(self) -> &'static About {
         // Every variant has one, which a test checks.
         let is_own = |about: &&About| discriminant(&about.platform) == discriminant(&self);

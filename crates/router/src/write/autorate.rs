@@ -1,7 +1,6 @@
 //! cake-autorate, which keeps CAKE's rate below that of a varying link.
 
 use super::job::{Job, kilobits};
-use crate::platform::Platform;
 use crate::shaped::Range;
 
 /// The longest name of a device of Linux.
@@ -15,8 +14,7 @@ pub(super) fn write(job: &mut Job<'_>) {
     if job.queues.iter().all(|queue| queue.side.range.is_none()) {
         return;
     }
-    let has_it = matches!(job.platform, Platform::OpenWrt | Platform::Linux(_));
-    if !has_it || !job.queues.iter().all(|queue| queue.is("cake")) {
+    if !job.platform.follows() || !job.queues.iter().all(|queue| queue.is("cake")) {
         let note = "the link varies, and a fixed rate is too high at times: cake-autorate follows it with CAKE on \
                     OpenWrt or Linux";
         job.notes.push(note.into());
