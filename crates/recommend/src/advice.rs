@@ -1,8 +1,7 @@
 //! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_router::{Can, Platform, Range, Shaped, Side};
-use quell_units::{BitRate, Bytes};
+use quell_units::BitRate;
 use serde::Serialize;
 
 use crate::candidate::Candidate;
@@ -103,21 +102,13 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     let usual = if is_modem { "wwan0" } else { usual };
     let ppp = of_ppp(request.technology.name, platform);
     let wan = request.device.as_deref().or(ppp).unwrap_or(usual);
-    let mut shaped = Shaped {
+    let shaped = Shaped {
         wan: wan.to_string(),
         lan: Some(lan.to_string()),
         down: side(candidate, &plan.down),
         up: side(candidate, &plan.up),
     };
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
-    let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);
-    if on_ppp && counts && !matches!(candidate.up, AqmConfig::Cake(_)) {
-        // htb and stab take off the 14 B of Ethernet's header that a packet has on its device. On the device of PPP it has
-        // none: the header of PPP comes after the queue (Linux, drivers/net/ppp/ppp_generic.c, ppp_start_xmit).
-        for side in [&mut shaped.down, &mut shaped.up] {
-            side.link.overhead = Bytes::new(side.link.overhead.get() + 14);
-        }
-    }
     let at_link = candidate.shape == Shape::AtLink;
     let beyond = request.cpu_limit.filter(|_| !at_link).and_then(|limit| platform.beyond(limit, &shaped));
     let mut notes: Vec<String> = beyond.into_iter().collect();

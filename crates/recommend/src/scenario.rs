@@ -2,6 +2,7 @@
 
 use quell_aqm::cake::{self, CakeParams, Isolation};
 use quell_aqm::catalog::{self, AqmConfig};
+use quell_router::burst;
 use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
 
 use crate::candidate::Candidate;
@@ -49,12 +50,6 @@ impl<'a> Bed<'a> {
             but: String::new(),
         }
     }
-}
-
-/// The burst of a router's shaper: a millisecond of its rate, or two frames.
-fn burst(layer: LinkLayer) -> Bytes {
-    let two = 2 * layer.seen_from(Layer::Ethernet).on_wire(FRAME).get();
-    Bytes::new((layer.rate.bps() / 8000).max(two))
 }
 
 /// The burst of a modem's: Maximum Traffic Burst of DOCSIS has this default (CableLabs MULPI), or one frame if that is more.
@@ -106,7 +101,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
         _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
         _ => {
             let layer = candidate.shaper(way);
-            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(layer)))]
+            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(&layer)))]
         }
     };
     match candidate.shape {

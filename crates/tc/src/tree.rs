@@ -8,7 +8,7 @@ use crate::qdisc::{Link, NotInLinux, say};
 use crate::read::Bucket;
 use crate::settings::Settings;
 use crate::values::{Kind, Value};
-use crate::write::{Written, added_words};
+use crate::write::{Shaper, Told, Written, told};
 
 /// A class of a tree that lends rate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,9 +72,11 @@ pub fn write_bucket(
     let leaf = leaf(config, &Link { rate: None, ..*link }, kernel, &mut notes)?;
     // tbf's own limit is of the queue that the other one replaces.
     let limit = bucket.limit.map_or(link.buffer.in_bytes(link.mean_packet), |limit| limit.get() as f64);
-    let limit = limit.clamp(bucket.burst.get() as f64, f64::from(u32::MAX)) as u64;
-    let (rate, added) = added_words(&bucket.added.layer(bucket.rate), "tbf", &mut notes);
-    let mut words = format!("rate {} burst {} limit {limit}", rate_text(rate), bucket.burst.get());
+    let limit = limit.clamp(0.0, f64::from(u32::MAX)) as u64;
+    let shaper = Shaper { link: bucket.added.layer(bucket.rate), burst: Some(bucket.burst) };
+    let Told { rate, burst, added } = told(&shaper, "tbf", device, &mut notes);
+    let burst = burst.unwrap_or_default();
+    let mut words = format!("rate {rate} burst {burst} limit {}", limit.max(burst));
     if let Some(rate) = bucket.peak_rate {
         let mtu = bucket.mtu.unwrap_or(link.mean_packet);
         words.push_str(&format!(" peakrate {} mtu {}", rate_text(rate), mtu.get()));
