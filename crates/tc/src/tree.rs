@@ -8,7 +8,7 @@ use crate::qdisc::{Link, NotInLinux, say};
 use crate::read::Bucket;
 use crate::settings::Settings;
 use crate::values::{Kind, Value};
-use crate::write::{Shaper, Told, Written, told};
+use crate::write::{IF_ANY, Shaper, Told, Written, told};
 
 /// A class of a tree that lends rate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,6 +83,7 @@ pub fn write_bucket(
     }
     words.push_str(&added);
     let lines = vec![
+        format!("tc qdisc del dev {device} root{IF_ANY}"),
         format!("tc qdisc replace dev {device} root handle 1: tbf {words}"),
         format!("tc qdisc replace dev {device} parent 1:1 handle 10: {leaf}"),
     ];
@@ -103,10 +104,13 @@ pub fn write_tree(
     let mut notes = Vec::new();
     let id = |n: usize| format!("1:{:x}", FIRST + n);
     let default = branches.iter().position(|b| b.queue.is_some() && b.dscps.is_empty());
-    let mut lines = vec![format!(
-        "tc qdisc replace dev {device} root handle 1: htb default {:x}",
-        default.map_or(FIRST, |n| FIRST + n)
-    )];
+    let mut lines = vec![
+        format!("tc qdisc del dev {device} root{IF_ANY}"),
+        format!(
+            "tc qdisc replace dev {device} root handle 1: htb default {:x}",
+            default.map_or(FIRST, |n| FIRST + n)
+        ),
+    ];
     // Classes lend to each other only below one that has what they lend.
     let whole = branches.iter().any(|branch| branch.rate.is_none());
     if whole {

@@ -73,7 +73,7 @@ pub struct Written {
 const FRAME: Bytes = Bytes::new(1514);
 
 /// What a line ends with that may fail, because what it removes need not be there.
-const IF_ANY: &str = " 2>/dev/null || true";
+pub(crate) const IF_ANY: &str = " 2>/dev/null || true";
 
 /// Writes the lines that give a link's algorithm to a place of a device. Words that a kernel has anyway are left out.
 ///
@@ -97,7 +97,11 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
     let mut lines = Vec::new();
     match place {
         Place::Root { device } => {
-            lines.push(format!("tc qdisc replace dev {device} root handle 1: {leaf}"));
+            if is_fixed(&leaf) {
+                lines.push(format!("tc qdisc del dev {device} root{IF_ANY}"));
+            }
+            // With a handle, Linux would refuse to replace a qdisc of another kind that has it already.
+            lines.push(format!("tc qdisc replace dev {device} root {leaf}"));
             if !shapes {
                 notes.push(format!(
                     "root: the queue is where the device is the bottleneck; a device that is faster than the link \
@@ -121,7 +125,7 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
             ]);
             match shaper.filter(|_| !shapes) {
                 Some(shaper) => shaped(&mut lines, &mut notes, ifb, &shaper, &leaf),
-                None => lines.push(format!("tc qdisc replace dev {ifb} root handle 1: {leaf}")),
+                None => lines.push(format!("tc qdisc replace dev {ifb} root {leaf}")),
             }
             notes.push(format!(
                 "ifb: an ingress qdisc that {device} has, with its filters, is replaced; the packets have come in already, \
@@ -135,6 +139,12 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
         }
     }
     Ok(Written { lines, notes })
+}
+
+/// Says whether Linux refuses the same line once more: sfq cannot be changed, and neither can numbers of queues
+/// (fq_codel_change, fq_pie_change).
+fn is_fixed(leaf: &str) -> bool {
+    leaf == "sfq" || leaf.starts_with("sfq ") || leaf.starts_with("fq_") && leaf.contains(" flows ")
 }
 
 /// CAKE that shapes to a rate, with what the link adds to packets; its own words for that stay where the link adds
