@@ -115,6 +115,12 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     if request.technology.name.contains("pppoe") && !on_ppp {
         notes.extend(request.technology.notes());
     }
+    if !at_link && candidate.up.name() == "cake" && platform != Platform::Gateway {
+        let note = "CAKE ignores and clears the DSCPs that come in (besteffort, wash), as sqm-scripts do and tc-cake(8) \
+                    advises where they cannot be trusted; if you trust your provider's, give downloads the tins of \
+                    uploads (diffserv3) without wash";
+        notes.push(note.into());
+    }
     if request.device.is_none() {
         notes.push(format!("the device is taken to be {wan}: put yours in its place, which --dev names"));
     }
@@ -251,6 +257,9 @@ mod tests {
         }
         assert!(up.contains("dual-srchost") && !up.contains("ingress"), "{up}");
         assert!(down.contains("dual-dsthost") && down.contains("ingress"), "{down}");
+        // tc-cake(8): what comes in may be marked by anyone.
+        assert!(down.contains(" besteffort ") && down.contains(" wash "), "{down}");
+        assert!(!up.contains("besteffort") && !up.contains("wash"), "{up}");
     }
 
     /// pppd makes the device anew, and Debian's then runs the script with its name in PPP_IFACE.

@@ -1,6 +1,6 @@
 //! The text of a scenario: hosts, their router with its queues, the modem with its own, and the network.
 
-use quell_aqm::cake::{self, CakeParams, Isolation};
+use quell_aqm::cake::{self, CakeParams, Diffserv, Isolation};
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_router::burst;
 use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
@@ -190,7 +190,11 @@ pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
             let isolation = if is_down { Isolation::DualDestination } else { Isolation::DualSource };
             // What was dropped has already taken its time of a link that comes in.
             let ingress = is_down && candidate.shape != Shape::AtLink;
-            let params = CakeParams { isolation, ingress, ..params.clone() };
+            let mut params = CakeParams { isolation, ingress, ..params.clone() };
+            if ingress {
+                // Nobody knows who set the DSCPs that come in: tc-cake(8), under wash, and sqm-scripts by default.
+                (params.diffserv, params.wash) = (Diffserv::Besteffort, true);
+            }
             match candidate.shape {
                 Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
                     let layer = candidate.shaper(way);
