@@ -253,6 +253,9 @@ def file_system(kernel: Kernel, cases: list[Case], traffic: bool) -> bytes:
     archive.add(f"{folder}/modules.alias", "".join(f"alias {alias} {name}\n" for alias, name in aliases))
     for case in cases:
         archive.add(f"cases/{case.name}/lines", case.script())
+        # People type what Quell prints once more, and a script does so with each connection.
+        if case.quell:
+            archive.add(f"cases/{case.name}/again", "")
         if case.keep and traffic:
             archive.add(f"cases/{case.name}/traffic", "")
     return archive.whole()

@@ -54,7 +54,7 @@ def place(lines: list[str]) -> str:
     """Where a queue discipline was put."""
     if any(" ifb" in line for line in lines):
         return "ifb"
-    return "root" if len(lines) == 1 else "behind htb"
+    return "behind htb" if any(" htb " in line for line in lines) else "root"
 
 
 def page(accepted: dict[str, Any]) -> str:

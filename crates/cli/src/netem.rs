@@ -448,30 +448,8 @@ fn time(option: &str, text: &str) -> Result<Duration, Failure> {
 
 /// A rate, as tc reads it.
 fn rate(text: &str) -> Result<BitRate, Failure> {
-    let (number, unit) = split(text);
-    let unit = unit.to_ascii_lowercase();
-    let (rest, bits) = match (unit.strip_suffix("bit"), unit.strip_suffix("bps")) {
-        _ if unit.is_empty() => ("", 1.0),
-        (Some(rest), _) => (rest, 1.0),
-        (_, Some(rest)) => (rest, 8.0),
-        _ => ("?", 0.0),
-    };
-    let scale = match rest {
-        "" => 1.0,
-        "k" => 1e3,
-        "m" => 1e6,
-        "g" => 1e9,
-        "t" => 1e12,
-        "ki" => 1024.0,
-        "mi" => 1048576.0,
-        "gi" => 1073741824.0,
-        "ti" => 1099511627776.0,
-        _ => f64::NAN,
-    };
-    match number.parse::<f64>().map(|n| n * bits * scale) {
-        Ok(bps) if (1.0..=1e15).contains(&bps) => Ok(BitRate::from_bps(bps.round() as u64)),
-        _ => Err(bad_input!("rate: \"{}\" must be a rate, such as 10mbit", cut(text))),
-    }
+    let rate = quell_tc::rate(text).filter(|rate| rate.bps() > 0);
+    rate.ok_or_else(|| bad_input!("rate: \"{}\" must be a rate, such as 10mbit", cut(text)))
 }
 
 /// A number, with an exponent if it has one, and its unit.

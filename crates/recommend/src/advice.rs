@@ -1,8 +1,6 @@
 //! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_router::{Can, Platform, Shaped, Side};
-use quell_units::Bytes;
 use serde::Serialize;
 
 use crate::autorate::MODEL;
@@ -113,26 +111,24 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
     let usual = if is_modem { "wwan0" } else { usual };
     let ppp = of_ppp(request.technology.name, platform);
     let wan = request.device.as_deref().or(ppp).unwrap_or(usual);
-    let mut shaped = Shaped {
+    let shaped = Shaped {
         wan: wan.to_string(),
         lan: Some(lan.to_string()),
         down: side(candidate, &plan.down),
         up: side(candidate, &plan.up),
     };
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
-    let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);
-    if on_ppp && counts && !matches!(candidate.up, AqmConfig::Cake(_)) {
-        // htb and stab take off the 14 B of Ethernet's header that a packet has on its device. On the device of PPP it has
-        // none: the header of PPP comes after the queue (Linux, drivers/net/ppp/ppp_generic.c, ppp_start_xmit).
-        for side in [&mut shaped.down, &mut shaped.up] {
-            side.link.overhead = Bytes::new(side.link.overhead.get() + 14);
-        }
-    }
     let at_link = candidate.shape == Shape::AtLink;
     let beyond = request.cpu_limit.filter(|_| !at_link).and_then(|limit| platform.beyond(limit, &shaped));
     let mut notes: Vec<String> = beyond.into_iter().collect();
     if request.technology.name.contains("pppoe") && !on_ppp {
         notes.extend(request.technology.notes());
+    }
+    if !at_link && candidate.up.name() == "cake" && platform != Platform::Gateway {
+        let note = "CAKE ignores and clears the DSCPs that come in (besteffort, wash), as sqm-scripts do and tc-cake(8) \
+                    advises where they cannot be trusted; if you trust your provider's, give downloads the tins of \
+                    uploads (diffserv3) without wash";
+        notes.push(note.into());
     }
     if request.device.is_none() {
         notes.push(format!("the device is taken to be {wan}: put yours in its place, which --dev names"));
@@ -200,12 +196,11 @@ mod tests {
     use crate::load::Load;
     use crate::plan::plan;
 
-    /// The lines for FQ-CoDel on a link, and the notes.
-    fn lines(link: &str, device: Option<&str>, can: Can) -> Advice {
-        let request = Request {
+    fn request(link: &str, up: &str, device: Option<&str>, can: Can) -> Request {
+        Request {
             technology: quell_router::technology::find(link).unwrap(),
             down: "50Mbit/s".parse().unwrap(),
-            up: "10Mbit/s".parse().unwrap(),
+            up: up.parse().unwrap(),
             rtt: "10..60ms".parse().unwrap(),
             hosts: 1,
             load: Load::named("home").unwrap(),
@@ -214,7 +209,12 @@ mod tests {
             device: device.map(str::to_string),
             cpu_limit: None,
             trace: None,
-        };
+        }
+    }
+
+    /// The lines for FQ-CoDel on a link, and the notes.
+    fn lines(link: &str, device: Option<&str>, can: Can) -> Advice {
+        let request = request(link, "10Mbit/s", device, can);
         let plan = plan(&request).unwrap();
         of(&request, &plan, &plan.rows[1].candidate)
     }
@@ -228,7 +228,8 @@ mod tests {
             (
                 "docsis",
                 None,
-                "dev eth0 parent 1: classid 1:10 htb rate 9500kbit ceil 9500kbit quantum 1514 overhead 4 ",
+                "dev eth0 parent 1: classid 1:10 htb rate 9500kbit ceil 9500kbit burst 3036 cburst 3036 quantum 1514 \
+                 overhead 4 ",
             ),
             ("vdsl-pppoe", None, "overhead 30"),
             ("vdsl-pppoe", None, "dev ppp0 "),
@@ -257,12 +258,67 @@ mod tests {
     #[test]
     fn cake_is_told_the_whole_overhead_and_the_directions() {
         let text = lines("vdsl-pppoe", None, Can::parse("linux").unwrap()).parts[0].text.clone();
-        let [up, .., down] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        let [up, down] = text.lines().filter(|line| line.contains(" cake ")).collect::<Vec<_>>()[..] else {
+            panic!("{text}")
+        };
         for line in [up, down] {
             assert!(line.contains("overhead 30") && line.contains("ptm") && line.contains(" nat"), "{line}");
         }
         assert!(up.contains("dual-srchost") && !up.contains("ingress"), "{up}");
         assert!(down.contains("dual-dsthost") && down.contains("ingress"), "{down}");
+        // tc-cake(8): what comes in may be marked by anyone.
+        assert!(down.contains(" besteffort ") && down.contains(" wash "), "{down}");
+        assert!(!up.contains("besteffort") && !up.contains("wash"), "{up}");
+    }
+
+    /// pppd makes the device anew, and Debian's then runs the script with its name in PPP_IFACE.
+    #[test]
+    fn a_device_of_ppp_gets_its_queue_with_each_connection() {
+        let advice = lines("vdsl-pppoe", None, Can::parse("linux").unwrap());
+        let [script, once, undo, ..] = &advice.parts[..] else { panic!("{:?}", advice.parts) };
+        assert!(script.place.starts_with("/etc/ppp/ip-up.d/quell,"), "{}", script.place);
+        assert!(
+            script.text.starts_with("#!/bin/sh\n[ \"$PPP_IFACE\" = ppp0 ] || exit 0\n"),
+            "{}",
+            script.text
+        );
+        assert_eq!(once.text, "PPP_IFACE=ppp0 /etc/ppp/ip-up.d/quell\n");
+        assert!(undo.text.contains("rm /etc/ppp/ip-up.d/quell\n"), "{}", undo.text);
+        let notes = |can: &str| lines("vdsl-pppoe", None, Can::parse(can).unwrap()).notes.join("\n");
+        assert!(notes("openwrt").contains("start again with each connection"));
+        assert!(notes("networkd").contains("KeepConfiguration=yes"));
+    }
+
+    /// The bursts that a text names behind a word.
+    fn bursts(text: &str, word: &str) -> Vec<u64> {
+        let number = |rest: &str| {
+            rest.trim_start_matches(['"', ' ']).split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        };
+        text.split(word).skip(1).filter_map(number).collect()
+    }
+
+    /// The lines have the bursts of the scenario that was simulated. Of PTM, tc is told of 64 in 65 bytes.
+    #[test]
+    fn bursts_are_those_that_were_simulated() {
+        for (link, parts) in [("docsis", 1.0), ("vdsl-pppoe", 64.0 / 65.0), ("adsl-pppoa-vcmux", 1.0)] {
+            for (up, device) in [("50Mbit/s", "eth3"), ("3Mbit/s", "ppp0")] {
+                let request = request(link, up, Some(device), Can::Algorithms(vec!["fq-codel"]));
+                let plan = plan(&request).unwrap();
+                let (row, advice) = (&plan.rows[1], of(&request, &plan, &plan.rows[1].candidate));
+                let text = advice.parts[0].text.as_str();
+                let (simulated, typed) = (bursts(&row.text, " burst = "), bursts(text, " burst "));
+                // Of the scenario, the router comes first, and then the modem.
+                assert_eq!((simulated.len(), typed.len()), (4, 2), "{}{text}", row.text);
+                for (simulated, typed) in simulated.iter().zip(&typed) {
+                    let wanted = *simulated as f64 * parts;
+                    assert!(
+                        (*typed as f64 - wanted).abs() < 1.0,
+                        "{link}: {typed}, and {wanted} were simulated"
+                    );
+                }
+                assert_eq!(bursts(text, " cburst "), typed);
+            }
+        }
     }
 
     #[test]

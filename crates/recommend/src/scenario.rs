@@ -1,7 +1,8 @@
 //! The text of a scenario: hosts, their router with its queues, the modem with its own, and the network.
 
-use quell_aqm::cake::{self, CakeParams, Isolation};
+use quell_aqm::cake::{self, CakeParams, Diffserv, Isolation};
 use quell_aqm::catalog::{self, AqmConfig};
+use quell_router::burst;
 use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
 
 use crate::autorate;
@@ -46,12 +47,6 @@ impl<'a> Bed<'a> {
             but: String::new(),
         }
     }
-}
-
-/// The burst of a router's shaper: a millisecond of its rate, or two frames.
-fn burst(layer: LinkLayer) -> Bytes {
-    let two = 2 * layer.seen_from(Layer::Ethernet).on_wire(FRAME).get();
-    Bytes::new((layer.rate.bps() / 8000).max(two))
 }
 
 /// The burst of a modem's: Maximum Traffic Burst of DOCSIS has this default (CableLabs MULPI), or one frame if that is more.
@@ -104,7 +99,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
         _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
         _ => {
             let layer = candidate.shaper(way);
-            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(layer)))]
+            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(&layer)))]
         }
     };
     match candidate.shape {
@@ -222,7 +217,11 @@ pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
             let isolation = if is_down { Isolation::DualDestination } else { Isolation::DualSource };
             // What was dropped has already taken its time of a link that comes in.
             let ingress = is_down && candidate.shape != Shape::AtLink;
-            let params = CakeParams { isolation, ingress, ..params.clone() };
+            let mut params = CakeParams { isolation, ingress, ..params.clone() };
+            if ingress {
+                // Nobody knows who set the DSCPs that come in: tc-cake(8), under wash, and sqm-scripts by default.
+                (params.diffserv, params.wash) = (Diffserv::Besteffort, true);
+            }
             match candidate.shape {
                 Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
                     let layer = candidate.shaper(way);

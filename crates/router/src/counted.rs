@@ -135,6 +135,6 @@ fn of(rate: BitRate, part: u64, whole: u64) -> BitRate {
     BitRate::from_bps(bps / step(bps) * step(bps))
 }
 
-fn signed(bytes: Bytes) -> i64 {
+pub(crate) fn signed(bytes: Bytes) -> i64 {
     i64::try_from(bytes.get()).unwrap_or(i64::MAX)
 }

@@ -41,6 +41,7 @@ pub use can::Can;
 pub use counted::{Counts, Told};
 pub use offer::{Fit, Knob, Offer, Unit, Words};
 pub use platform::Platform;
+pub use quell_tc::burst;
 pub use shaped::{Range, Shaped, Side};
 pub use technology::Technology;
 pub use write::{Part, Unwritable, Written, device, write, write_port};

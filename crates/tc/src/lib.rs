@@ -27,4 +27,5 @@ pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, as_in, usual};
 pub use read::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header, read};
 pub use translation::{is_line, keys, translation};
 pub use tree::{Branch, write_bucket, write_tree};
-pub use write::{Place, Written, write};
+pub use values::rate;
+pub use write::{Place, Shaper, Written, burst, write};

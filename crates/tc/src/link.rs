@@ -137,12 +137,13 @@ fn without_netem(queues: &[&Queue], notes: &mut Vec<String>) -> (Vec<Queue>, Opt
     (rest, wires.into_iter().next().and_then(|wire| wire.netem))
 }
 
-/// A shaper at the ceiling of a class, with what the link adds.
-fn counting(class: &Class) -> Option<Bucket> {
-    let rate = class.ceil.unwrap_or(class.rate);
-    let burst = class.cburst.or(class.burst).filter(|burst| burst.get() >= MTU).unwrap_or(BURST);
-    (class.added != Added::default()).then_some(Bucket {
-        rate,
+/// A shaper at the ceiling of a class, if it says more than a rate: what the link adds, or a burst of its own.
+fn bucket_of(class: &Class) -> Option<Bucket> {
+    let of = |burst: Option<Bytes>| burst.filter(|burst| burst.get() >= MTU).unwrap_or(BURST);
+    // A packet needs tokens of both buckets.
+    let burst = of(class.burst).min(of(class.cburst));
+    (class.added != Added::default() || burst.get() > LARGEST_UNNAMED).then_some(Bucket {
+        rate: class.ceil.unwrap_or(class.rate),
         burst,
         peak_rate: None,
         mtu: None,
@@ -155,6 +156,9 @@ fn counting(class: &Class) -> Option<Bucket> {
 const MTU: u64 = 1514;
 /// The burst of a class for which tc is told of none: what Linux shows of slow ones.
 const BURST: Bytes = Bytes::new(1600);
+/// The largest burst that Linux shows of a class for which tc is told of none: 1600 B and what the rate sends in a
+/// nanosecond, 100 B of 800 Gbit/s.
+const LARGEST_UNNAMED: u64 = 1700;
 
 fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Shaped> {
     let is_silent = |kind: &str| matches!(kind, "ingress" | "clsact" | "noqueue");
@@ -213,7 +217,7 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                 }
                 [only] => {
                     let ceil = only.class.ceil.unwrap_or(only.class.rate);
-                    (counting(&only.class).map_or(Shape::Rate(ceil), Shape::Bucket), first)
+                    (bucket_of(&only.class).map_or(Shape::Rate(ceil), Shape::Bucket), first)
                 }
                 _ => {
                     let is_below = |leaf: &&Leaf| {
@@ -222,8 +226,8 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                     let mut roots = leaves.iter().filter(|leaf| !is_below(leaf));
                     above = roots
                         .next()
-                        .filter(|_| roots.next().is_none())
-                        .and_then(|leaf| counting(&leaf.class));
+                        .filter(|leaf| roots.next().is_none() && leaf.class.added != Added::default())
+                        .and_then(|leaf| bucket_of(&leaf.class));
                     let lost = leaves.iter().any(|leaf| leaf.class.added != Added::default());
                     if lost && above.is_none() {
                         notes.push(

@@ -8,7 +8,7 @@ use crate::qdisc::{Link, NotInLinux, say};
 use crate::read::Bucket;
 use crate::settings::Settings;
 use crate::values::{Kind, Value};
-use crate::write::{Written, added_words};
+use crate::write::{IF_ANY, Shaper, Told, Written, told};
 
 /// A class of a tree that lends rate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,15 +72,18 @@ pub fn write_bucket(
     let leaf = leaf(config, &Link { rate: None, ..*link }, kernel, &mut notes)?;
     // tbf's own limit is of the queue that the other one replaces.
     let limit = bucket.limit.map_or(link.buffer.in_bytes(link.mean_packet), |limit| limit.get() as f64);
-    let limit = limit.clamp(bucket.burst.get() as f64, f64::from(u32::MAX)) as u64;
-    let (rate, added) = added_words(&bucket.added.layer(bucket.rate), "tbf", &mut notes);
-    let mut words = format!("rate {} burst {} limit {limit}", rate_text(rate), bucket.burst.get());
+    let limit = limit.clamp(0.0, f64::from(u32::MAX)) as u64;
+    let shaper = Shaper { link: bucket.added.layer(bucket.rate), burst: Some(bucket.burst) };
+    let Told { rate, burst, added } = told(&shaper, "tbf", device, &mut notes);
+    let burst = burst.unwrap_or_default();
+    let mut words = format!("rate {rate} burst {burst} limit {}", limit.max(burst));
     if let Some(rate) = bucket.peak_rate {
         let mtu = bucket.mtu.unwrap_or(link.mean_packet);
         words.push_str(&format!(" peakrate {} mtu {}", rate_text(rate), mtu.get()));
     }
     words.push_str(&added);
     let lines = vec![
+        format!("tc qdisc del dev {device} root{IF_ANY}"),
         format!("tc qdisc replace dev {device} root handle 1: tbf {words}"),
         format!("tc qdisc replace dev {device} parent 1:1 handle 10: {leaf}"),
     ];
@@ -101,10 +104,13 @@ pub fn write_tree(
     let mut notes = Vec::new();
     let id = |n: usize| format!("1:{:x}", FIRST + n);
     let default = branches.iter().position(|b| b.queue.is_some() && b.dscps.is_empty());
-    let mut lines = vec![format!(
-        "tc qdisc replace dev {device} root handle 1: htb default {:x}",
-        default.map_or(FIRST, |n| FIRST + n)
-    )];
+    let mut lines = vec![
+        format!("tc qdisc del dev {device} root{IF_ANY}"),
+        format!(
+            "tc qdisc replace dev {device} root handle 1: htb default {:x}",
+            default.map_or(FIRST, |n| FIRST + n)
+        ),
+    ];
     // Classes lend to each other only below one that has what they lend.
     let whole = branches.iter().any(|branch| branch.rate.is_none());
     if whole {

@@ -113,8 +113,9 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     whole(x * factor, MOST)
 }
 
-/// A rate. Without a unit it is in bits per second, and `bps` are bytes.
-pub(crate) fn rate(text: &str) -> Option<BitRate> {
+/// Reads a rate as tc does (tc(8), UNITS): without a unit it is in bits per second, and `bps` are bytes. None if it is no
+/// rate of at most 10^15 bits per second.
+pub fn rate(text: &str) -> Option<BitRate> {
     let (x, unit) = split(text)?;
     let (prefix, bits) = match (unit.strip_suffix("bit"), unit.strip_suffix("bps")) {
         _ if unit.is_empty() => ("", 1.0),

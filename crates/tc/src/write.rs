@@ -2,10 +2,11 @@
 
 use quell_aqm::cake::{CakeParams, Framing as CakeFraming};
 use quell_aqm::catalog::AqmConfig;
-use quell_units::{BitRate, Framing, LinkLayer};
+use quell_units::{BitRate, Bytes, Framing, Layer, LinkLayer};
 
 use crate::Kernel;
 use crate::qdisc::{Link, NotInLinux, say};
+use crate::read::header;
 use crate::settings::Settings;
 use crate::values::{Kind, Value};
 
@@ -24,16 +25,39 @@ pub enum Place {
         device: String,
         /// The ifb device, which is made.
         ifb: String,
-        /// The rate to shape to, and what packets take of it; none if nothing shapes but CAKE's own parameters.
-        shaped: Option<LinkLayer>,
+        /// The shaper; none if nothing shapes but CAKE's own parameters.
+        shaped: Option<Shaper>,
     },
     /// A leaf of an htb that shapes.
     Htb {
         /// The device.
         device: String,
-        /// The rate of the class, and what packets take of it.
-        shaped: LinkLayer,
+        /// The shaper.
+        shaped: Shaper,
     },
+}
+
+/// A shaper above a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shaper {
+    /// The rate, and what packets take of it.
+    pub link: LinkLayer,
+    /// The most that leaves at once, on the wire; none for what Linux has where a line names none, about one frame.
+    pub burst: Option<Bytes>,
+}
+
+impl Shaper {
+    /// A router's, with its usual [`burst`].
+    pub fn of_router(link: LinkLayer) -> Self {
+        Shaper { link, burst: Some(burst(&link)) }
+    }
+}
+
+/// The burst of a router's shaper, in bytes on the wire: what the link sends in a millisecond, as sqm-scripts give htb
+/// (`get_burst` in functions.sh), and at least two frames.
+pub fn burst(link: &LinkLayer) -> Bytes {
+    let two = 2 * link.seen_from(Layer::Ethernet).on_wire(FRAME).get();
+    Bytes::new((link.rate.bps() / 8000).max(two))
 }
 
 /// Lines, and what they do not say.
@@ -45,8 +69,11 @@ pub struct Written {
     pub notes: Vec<String>,
 }
 
-/// The bytes of Ethernet's header, with which htb counts packets.
-const ETHERNET: i64 = 14;
+/// A full frame of Ethernet, without its check sum.
+const FRAME: Bytes = Bytes::new(1514);
+
+/// What a line ends with that may fail, because what it removes need not be there.
+pub(crate) const IF_ANY: &str = " 2>/dev/null || true";
 
 /// Writes the lines that give a link's algorithm to a place of a device. Words that a kernel has anyway are left out.
 ///
@@ -60,7 +87,7 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
         _ => link,
     };
     let config = match (config, place) {
-        (AqmConfig::Cake(cake), Place::Ifb { shaped: Some(layer), .. }) => &of_layer(cake, layer),
+        (AqmConfig::Cake(cake), Place::Ifb { shaped: Some(shaper), .. }) => &of_layer(cake, &shaper.link),
         _ => config,
     };
     let said = say(config, link, kernel)?;
@@ -70,7 +97,11 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
     let mut lines = Vec::new();
     match place {
         Place::Root { device } => {
-            lines.push(format!("tc qdisc replace dev {device} root handle 1: {leaf}"));
+            if is_fixed(&leaf) {
+                lines.push(format!("tc qdisc del dev {device} root{IF_ANY}"));
+            }
+            // With a handle, Linux would refuse to replace a qdisc of another kind that has it already.
+            lines.push(format!("tc qdisc replace dev {device} root {leaf}"));
             if !shapes {
                 notes.push(format!(
                     "root: the queue is where the device is the bottleneck; a device that is faster than the link \
@@ -79,29 +110,41 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
                 ));
             }
         }
-        Place::Ifb { device, ifb, shaped: layer } => {
+        Place::Ifb { device, ifb, shaped: shaper } => {
             lines.extend([
                 "modprobe ifb numifbs=0".to_string(),
+                format!("tc qdisc del dev {device} ingress{IF_ANY}"),
+                format!("ip link del dev {ifb} type ifb{IF_ANY}"),
                 format!("ip link add name {ifb} type ifb"),
                 format!("ip link set dev {ifb} up"),
-                format!("tc qdisc replace dev {device} handle ffff: ingress"),
+                format!("tc qdisc add dev {device} handle ffff: ingress"),
                 format!(
                     "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress \
                      redirect dev {ifb}"
                 ),
             ]);
-            match layer.filter(|_| !shapes) {
-                Some(layer) => shaped(&mut lines, &mut notes, ifb, &layer, &leaf),
-                None => lines.push(format!("tc qdisc replace dev {ifb} root handle 1: {leaf}")),
+            match shaper.filter(|_| !shapes) {
+                Some(shaper) => shaped(&mut lines, &mut notes, ifb, &shaper, &leaf),
+                None => lines.push(format!("tc qdisc replace dev {ifb} root {leaf}")),
             }
             notes.push(format!(
-                "ifb: the lines are for a host without {ifb} and without an ingress qdisc on {device}; the packets \
-                 have come in already, so the rate must be below the link's"
+                "ifb: an ingress qdisc that {device} has, with its filters, is replaced; the packets have come in already, \
+                 so the rate must be below the link's"
             ));
         }
-        Place::Htb { device, shaped: layer } => shaped(&mut lines, &mut notes, device, layer, &leaf),
+        Place::Htb { device, shaped: shaper } => {
+            // htb refuses to be changed, so a line that replaces it would fail the second time.
+            lines.push(format!("tc qdisc del dev {device} root{IF_ANY}"));
+            shaped(&mut lines, &mut notes, device, shaper, &leaf);
+        }
     }
     Ok(Written { lines, notes })
+}
+
+/// Says whether Linux refuses the same line once more: sfq cannot be changed, and neither can numbers of queues
+/// (fq_codel_change, fq_pie_change).
+fn is_fixed(leaf: &str) -> bool {
+    leaf == "sfq" || leaf.starts_with("sfq ") || leaf.starts_with("fq_") && leaf.contains(" flows ")
 }
 
 /// CAKE that shapes to a rate, with what the link adds to packets; its own words for that stay where the link adds
@@ -120,47 +163,66 @@ fn of_layer(cake: &CakeParams, layer: &LinkLayer) -> AqmConfig {
     AqmConfig::Cake(cake)
 }
 
-/// The rate of a shaper, and its words for what a link adds to packets.
-pub(crate) fn added_words(layer: &LinkLayer, kind: &str, notes: &mut Vec<String>) -> (BitRate, String) {
-    let (rate, framing) = match layer.framing {
-        Framing::None => (layer.rate, ""),
-        Framing::Atm => (layer.rate, " linklayer atm"),
+/// A shaper as htb and tbf are told.
+pub(crate) struct Told {
+    /// The rate as a word.
+    pub(crate) rate: String,
+    /// The bytes of the burst, if it is given.
+    pub(crate) burst: Option<u64>,
+    /// The words for what the link adds to packets.
+    pub(crate) added: String,
+}
+
+/// The words of a shaper on a device.
+pub(crate) fn told(shaper: &Shaper, kind: &str, device: &str, notes: &mut Vec<String>) -> Told {
+    let link = &shaper.link;
+    let (rate, framing) = match link.framing {
+        Framing::None => (link.rate, ""),
+        Framing::Atm => (link.rate, " linklayer atm"),
         Framing::Ptm => {
-            let rate = BitRate::from_bps(layer.rate.bps() / 65 * 64);
-            notes
-                .push(format!("framing = ptm: {kind} has none; the rate is 64/65 of {}: {rate}", layer.rate));
+            let rate = BitRate::from_bps(link.rate.bps() / 65 * 64);
+            notes.push(format!("framing = ptm: {kind} has none; the rate is 64/65 of {}: {rate}", link.rate));
             (rate, "")
         }
     };
-    let overhead = i64::try_from(layer.overhead.get()).unwrap_or(i64::MAX);
-    let mut words = String::new();
+    // The kernel keeps the time of a burst, which is the same then.
+    let share = |burst: Bytes| match rate == link.rate {
+        true => burst.get(),
+        false => (burst.get() * 64).div_ceil(65),
+    };
+    let overhead = i64::try_from(link.overhead.get()).unwrap_or(i64::MAX);
+    // It counts a packet as the device has it.
+    let header = i64::try_from(header(Some(device)).get()).unwrap_or(0);
+    let mut added = String::new();
     if overhead > 0 {
-        // It counts an IP packet and Ethernet's header.
-        let more = (overhead - ETHERNET).max(0);
-        if overhead < ETHERNET {
-            notes.push(format!("overhead = {}: {kind} counts at least Ethernet's 14 bytes", layer.overhead));
+        if overhead < header {
+            notes.push(format!(
+                "overhead = {}: {kind} counts at least Ethernet's {header} bytes",
+                link.overhead
+            ));
         }
-        words.push_str(&format!(" overhead {more}"));
-    } else if layer.rate.bps() > 0 {
+        added.push_str(&format!(" overhead {}", (overhead - header).max(0)));
+    } else if link.rate.bps() > 0 && header > 0 {
         notes.push(format!(
-            "{kind} counts a packet with its 14 bytes of Ethernet, and nothing else that the link adds"
+            "{kind} counts a packet with its {header} bytes of Ethernet, and nothing else that the link adds"
         ));
     }
-    if layer.smallest.get() > 0 {
-        words.push_str(&format!(" mpu {}", layer.smallest.get()));
+    if link.smallest.get() > 0 {
+        added.push_str(&format!(" mpu {}", link.smallest.get()));
     }
-    (rate, words + framing)
+    let rate = Kind::Rate.text(Value::Rate(rate));
+    Told { rate, burst: shaper.burst.map(share), added: added + framing }
 }
 
 /// An htb with one class, and its leaf.
-fn shaped(lines: &mut Vec<String>, notes: &mut Vec<String>, device: &str, layer: &LinkLayer, leaf: &str) {
-    let (rate, words) = added_words(layer, "htb", notes);
-    let rate = Kind::Rate.text(Value::Rate(rate));
+fn shaped(lines: &mut Vec<String>, notes: &mut Vec<String>, device: &str, shaper: &Shaper, leaf: &str) {
+    let Told { rate, burst, added } = told(shaper, "htb", device, notes);
+    let burst = burst.map_or(String::new(), |burst| format!(" burst {burst} cburst {burst}"));
     lines.extend([
         format!("tc qdisc replace dev {device} root handle 1: htb default 10"),
         format!(
-            "tc class replace dev {device} parent 1: classid 1:10 htb rate {rate} ceil {rate} quantum \
-             1514{words}"
+            "tc class replace dev {device} parent 1: classid 1:10 htb rate {rate} ceil {rate}{burst} quantum \
+             1514{added}"
         ),
         format!("tc qdisc replace dev {device} parent 1:10 handle 10: {leaf}"),
     ]);

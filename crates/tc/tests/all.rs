@@ -4,7 +4,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use quell_aqm::catalog::AqmConfig;
-use quell_tc::{Added, Branch, Bucket, Kernel, Link, Place, Shape, links, read, write_bucket, write_tree};
+use quell_tc::{
+    Added, Branch, Bucket, Kernel, Link, Place, Shape, Shaper, links, read, write_bucket, write_tree,
+};
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
 
 const KERNEL: Kernel = Kernel::NEWEST;
@@ -22,8 +24,7 @@ fn line(of: &quell_tc::Meaning) -> String {
     let link = Link { rate: None, buffer: of.buffer, ecn: of.ecn, mean_packet: Bytes::new(1000) };
     let place = Place::Root { device: "eth0".into() };
     let written = quell_tc::write(&of.aqm, &link, &place, KERNEL).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(written.lines.len(), 1);
-    written.lines[0].clone()
+    written.lines.join("\n")
 }
 
 /// What a line means, written, means the same, and is written alike.
@@ -240,7 +241,8 @@ fn what_is_odd_is_named() {
     says("fq_codel\u{0}\u{fffd} target 5ms", "line 1");
     says("qdisc newthing_v2 1: root refcnt 2 limit 5p", "newthing_v2: no qdisc that is known here");
     says("fq_codel target 5mm", "target: \"5mm\" is not a time");
-    says("tc qdisc del dev eth0 root", "del: ");
+    says("tc qdisc del dev eth0 root", "no queue is in it");
+    says("tc qdisc show dev eth0", "show: only asks for queues");
     says("qdisc fq 0: root refcnt 2 limit 10000p", "paces senders");
     assert_eq!(meaning("fq_codel target 5ms target 6ms").aqm, meaning("fq_codel target 6ms").aqm);
     // Many problems are counted.
@@ -291,7 +293,12 @@ fn a_line_without_words_has_the_defaults() {
             let place = Place::Root { device: "eth0".into() };
             let written = quell_tc::write(&usual.aqm, &link, &place, kernel).unwrap();
             let name = if *qdisc == "pfifo" { "pfifo limit 1000" } else { qdisc };
-            assert_eq!(written.lines, [format!("tc qdisc replace dev eth0 root handle 1: {name}")]);
+            // Linux cannot change sfq, so it has to go first.
+            let lines = match name {
+                "sfq" => &written.lines[1..],
+                _ => &written.lines[..],
+            };
+            assert_eq!(lines, [format!("tc qdisc replace dev eth0 root {name}")]);
         }
     }
 }
@@ -716,36 +723,96 @@ fn a_place_has_all_of_its_lines() {
     let usual = quell_tc::usual("fq_codel", KERNEL).unwrap();
     let rate = BitRate::from_bps(18_000_000);
     let link = Link { rate: Some(rate), buffer: usual.buffer, ecn: true, mean_packet: Bytes::new(1500) };
-    let shaped = LinkLayer::named("docsis", rate).unwrap();
-    let htb =
-        quell_tc::write(&usual.aqm, &link, &Place::Htb { device: "eth0".into(), shaped }, KERNEL).unwrap();
+    let shaped = Shaper::of_router(LinkLayer::named("docsis", rate).unwrap());
+    let place = |device: &str, shaped| Place::Htb { device: device.into(), shaped };
+    let htb = quell_tc::write(&usual.aqm, &link, &place("eth0", shaped), KERNEL).unwrap();
+    // A millisecond of 18 Mbit/s is 2250 B, and two frames of 1514 B with 4 B more are 3036 B.
     assert_eq!(
         htb.lines,
         [
+            "tc qdisc del dev eth0 root 2>/dev/null || true",
             "tc qdisc replace dev eth0 root handle 1: htb default 10",
-            "tc class replace dev eth0 parent 1: classid 1:10 htb rate 18mbit ceil 18mbit quantum 1514 overhead 4 \
-             mpu 64",
+            "tc class replace dev eth0 parent 1: classid 1:10 htb rate 18mbit ceil 18mbit burst 3036 cburst 3036 \
+             quantum 1514 overhead 4 mpu 64",
             "tc qdisc replace dev eth0 parent 1:10 handle 10: fq_codel",
         ]
     );
-    // The lines, read, are the link.
-    let dump = read(&htb.lines.join("\n"), KERNEL);
-    let links = links(&dump);
-    let Shape::Bucket(bucket) = links[0].shape else { panic!("{:?}", links[0].shape) };
-    assert_eq!(bucket.added.layer(bucket.rate), shaped);
-    assert_eq!(links[0].queue.as_ref().map(|q| &q.aqm), Some(&usual.aqm));
+    // The lines, read, are the link, also if they come twice.
+    let text = htb.lines.join("\n");
+    for text in [text.clone(), format!("{text}\n{text}")] {
+        let dump = read(&text, KERNEL);
+        assert_eq!(dump.problems, []);
+        let links = links(&dump);
+        assert_eq!(links.len(), 1);
+        let Shape::Bucket(bucket) = links[0].shape else { panic!("{:?}", links[0].shape) };
+        assert_eq!(bucket.added.layer(bucket.rate), shaped.link);
+        assert_eq!(Some(bucket.burst), shaped.burst);
+        assert_eq!(links[0].queue.as_ref().map(|q| &q.aqm), Some(&usual.aqm));
+    }
+    // On a device of PPP no packet has Ethernet's header, and at a faster rate a millisecond is more than two frames.
+    let faster = Shaper::of_router(LinkLayer::named("pppoe-llcsnap", BitRate::from_bps(80_000_000)).unwrap());
+    let ppp = quell_tc::write(&usual.aqm, &link, &place("ppp0", faster), KERNEL).unwrap();
+    assert!(
+        ppp.lines[2].ends_with("burst 10000 cburst 10000 quantum 1514 overhead 40 linklayer atm"),
+        "{:?}",
+        ppp.lines
+    );
+    // Of PTM, 64 of 65 bytes are told, and the burst takes the time that it took.
+    let ptm = Shaper::of_router(LinkLayer::named("pppoe-ptm", BitRate::from_bps(65_000_000)).unwrap());
+    let ptm = quell_tc::write(&usual.aqm, &link, &place("eth0", ptm), KERNEL).unwrap();
+    assert!(ptm.lines[2].contains("rate 64mbit ceil 64mbit burst 8000 cburst 8000 "), "{:?}", ptm.lines);
+    // Without a burst, the kernel's is about a frame, and the rate is all there is to read.
+    let plain = Shaper { link: LinkLayer::plain(rate), burst: None };
+    let plain = quell_tc::write(&usual.aqm, &link, &place("eth0", plain), KERNEL).unwrap();
+    assert_eq!(links(&read(&plain.lines.join("\n"), KERNEL))[0].shape, Shape::Rate(rate));
+
     let place = Place::Ifb { device: "eth0".into(), ifb: "ifb0".into(), shaped: Some(shaped) };
     let ifb = quell_tc::write(&usual.aqm, &link, &place, KERNEL).unwrap();
-    assert_eq!(ifb.lines.len(), 8);
-    assert!(ifb.lines[4].ends_with("mirred egress redirect dev ifb0"));
-    assert!(ifb.lines[6].ends_with("quantum 1514 overhead 4 mpu 64"), "{:?}", ifb.lines);
+    assert_eq!(ifb.lines.len(), 10);
+    assert!(ifb.lines[6].ends_with("mirred egress redirect dev ifb0"));
+    assert!(ifb.lines[8].ends_with("quantum 1514 overhead 4 mpu 64"), "{:?}", ifb.lines);
     // CAKE shapes, and counts what the link adds.
     let cake = quell_tc::usual("cake", KERNEL).unwrap();
     let ifb = quell_tc::write(&cake.aqm, &link, &place, KERNEL).unwrap();
+    assert_eq!(ifb.lines[7], "tc qdisc replace dev ifb0 root cake bandwidth 18mbit overhead 18 mpu 64");
+}
+
+/// htb: a packet needs tokens of both buckets, and one that no line names holds about a frame.
+#[test]
+fn a_burst_is_the_smaller_of_both_buckets() {
+    let shape = |words: &str| {
+        let text = format!(
+            "tc qdisc add dev eth0 root handle 1: htb default 10\ntc class add dev eth0 parent 1: classid \
+                            1:10 htb rate 9mbit {words}"
+        );
+        links(&read(&text, KERNEL)).remove(0).shape
+    };
+    let burst = |words: &str| match shape(words) {
+        Shape::Bucket(bucket) => Some(bucket.burst.get()),
+        _ => None,
+    };
+    assert_eq!(burst("burst 15k cburst 12k"), Some(12 * 1024));
+    for words in ["", "burst 15k", "burst 1600b cburst 1600b", "burst 1375b cburst 1375b"] {
+        assert_eq!(burst(words), None, "{words}");
+    }
+}
+
+/// A line that deletes a queue leaves what other places and other devices have.
+#[test]
+fn a_deleted_queue_is_not_read() {
+    let kinds = |text: &str| -> Vec<String> {
+        let dump = read(text, KERNEL);
+        assert!(dump.problems.iter().all(|problem| !problem.fatal), "{:?}", dump.problems);
+        dump.queues.into_iter().map(|queue| queue.kind).collect()
+    };
+    let both = "tc qdisc add dev a root fq_codel\ntc qdisc add dev a handle ffff: ingress\ntc qdisc add dev b root pie\n";
+    assert_eq!(kinds(&format!("{both}tc qdisc del dev a root")), ["ingress", "pie"]);
     assert_eq!(
-        ifb.lines[5],
-        "tc qdisc replace dev ifb0 root handle 1: cake bandwidth 18mbit overhead 18 mpu 64"
+        kinds(&format!("{both}tc qdisc del dev a ingress >/dev/null 2>&1 || true")),
+        ["fq_codel", "pie"]
     );
+    assert_eq!(kinds(&format!("modprobe ifb\nip link del dev c type ifb\n{both}")).len(), 3);
+    assert!(read("tc qdisc del dev a root", KERNEL).problems[0].fatal);
 }
 
 #[test]

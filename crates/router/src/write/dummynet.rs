@@ -8,7 +8,7 @@ const SLOTS: u32 = 100;
 
 pub(super) fn write(job: &mut Job<'_>) {
     let wan = job.shaped.wan.clone();
-    let (mut config, mut rules) = (String::new(), String::new());
+    let (mut config, mut rules, mut undo) = (String::new(), String::new(), String::new());
     let mut slots = SLOTS;
     for (number, pipe) in [(0, 1), (1, 2)] {
         let (rate, _) = job.told(number);
@@ -37,6 +37,9 @@ pub(super) fn write(job: &mut Job<'_>) {
                 "queue"
             }
         };
+        undo.push_str(&format!("ipfw delete {}\n", 99 + pipe));
+        let made: &[&str] = if through == "queue" { &["queue", "sched", "pipe"] } else { &["pipe"] };
+        undo.extend(made.iter().map(|kind| format!("ipfw {kind} delete {pipe}\n")));
         rules.push_str(&format!("ipfw add {} {through} {pipe} ip from any to any {place}\n", 99 + pipe));
     }
     let limit = match slots > SLOTS {
@@ -47,6 +50,7 @@ pub(super) fn write(job: &mut Job<'_>) {
         "a shell of root, or the script that rc.conf names as firewall_script",
         format!("kldload -n dummynet\n{limit}{config}{rules}"),
     );
+    job.part("the same, to undo it", undo);
     job.notes.push(
         "what comes out of a queue is accepted without further rules (net.inet.ip.fw.one_pass=1); set 0 and give the \
          rules a place before those that decide"

@@ -20,7 +20,7 @@ const EXPONENT: f64 = 16.0;
 const PRECEDENCES: u8 = 8;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
-    let mut text = String::new();
+    let (mut text, mut undo) = (String::new(), String::new());
     for number in job.numbers().iter().copied() {
         let (direction, side) = (job.queues[number].direction, job.queues[number].side);
         let (offer, name, device) = (job.queues[number].offer, job.name(number), job.device(number)?);
@@ -72,8 +72,12 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         }
         text.push_str(&format!("  queue-limit {packets} packets\n"));
         text.push_str(&format!("interface {device}\n service-policy output {name}\n"));
+        undo.push_str(&format!(
+            "interface {device}\n no service-policy output {name}\nno policy-map {name}\n"
+        ));
     }
     job.part("configure terminal", text);
+    job.part("the same, to undo it", undo);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use quell_tc::NotInLinux;
 use quell_units::BitRate;
 
-use crate::counted::Told;
+use crate::counted::{Counts, Told, signed};
 use crate::offer::{Offer, Setting};
 use crate::platform::Platform;
 use crate::shaped::{Shaped, Side};
@@ -156,11 +156,27 @@ impl Job<'_> {
 
     /// The same, with whether cells are counted.
     pub fn told_whole(&mut self, number: usize) -> Told {
-        let told = self.platform.counts().told(&self.queues[number].side.link);
+        let counts = match (self.platform.counts(), self.platform) {
+            // Linux counts the header that packets have on the device.
+            (Counts::Overhead { least, most, step, cells, .. }, Platform::Networkd) => {
+                let device = self.device(number).ok();
+                let header = signed(quell_tc::header(device.as_deref()));
+                Counts::Overhead { header, least, most, step, cells }
+            }
+            (counts, _) => counts,
+        };
+        let told = counts.told(&self.queues[number].side.link);
         if let Some(note) = told.note.clone() {
             self.note(self.queues[number].direction, note);
         }
         told
+    }
+
+    /// The bytes of the shaper's burst where it is told this rate: the burst takes the time that was simulated.
+    pub fn burst(&self, number: usize, rate: BitRate) -> u64 {
+        let link = &self.queues[number].side.link;
+        let bytes = u128::from(quell_tc::burst(link).get()) * u128::from(rate.bps());
+        u64::try_from(bytes.div_ceil(u128::from(link.rate.bps().max(1)))).unwrap_or(u64::MAX)
     }
 
     /// The directions that are written, as numbers of queues: what goes out, and what comes in.

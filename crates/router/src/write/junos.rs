@@ -13,6 +13,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         "set class-of-service schedulers {control} transmit-rate percent 5\nset class-of-service schedulers {control} \
          buffer-size percent 5\n"
     );
+    let mut undo = String::new();
     for number in job.numbers().iter().copied() {
         let (direction, side) = (job.queues[number].direction, job.queues[number].side);
         let (name, device) = (job.name(number), job.device(number)?);
@@ -26,7 +27,12 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         }
         let whole = side.bytes_of(buffer / 1e6);
         let scheduler = format!("set class-of-service schedulers {name}");
-        if let Some(profile) = Profile::of(side) {
+        let profile = Profile::of(side);
+        let mut made = vec!["scheduler-maps", "schedulers"];
+        if profile.is_some() {
+            made.push("drop-profiles");
+        }
+        if let Some(profile) = profile {
             let points = points(&profile, whole);
             if points.len() < 2 || points[0].0 >= 100 {
                 job.note(
@@ -74,6 +80,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         ));
         if job.port {
             text.push_str(&format!("set class-of-service interfaces {device} scheduler-map {name}\n"));
+            undo.push_str(&deletions(&format!("{device} scheduler-map"), &made, &name));
             continue;
         }
         let told = job.told_whole(number);
@@ -92,6 +99,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         text.push_str(&format!(
             "set class-of-service interfaces {device}{unit} output-traffic-control-profile {name}\n"
         ));
+        made.insert(0, "traffic-control-profiles");
+        undo.push_str(&deletions(&format!("{device}{unit} output-traffic-control-profile"), &made, &name));
         if told.cells {
             let note = "cells are counted on logical interfaces alone: unit 0 stands for yours, which needs a scheduler \
                         of its own (per-unit-scheduler)";
@@ -99,7 +108,16 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         }
     }
     job.part("configuration mode; then commit", text);
+    undo.push_str(&format!("delete class-of-service schedulers {control}\n"));
+    job.part("the same, to undo it; then commit", undo);
     Ok(())
+}
+
+/// The lines that take a direction's queue from its interface, and delete what was made for it under its name.
+fn deletions(of_interface: &str, made: &[&str], name: &str) -> String {
+    let mut lines = format!("delete class-of-service interfaces {of_interface}\n");
+    lines.extend(made.iter().map(|kind| format!("delete class-of-service {kind} {name}\n")));
+    lines
 }
 
 /// The points of a profile over a buffer of so many bytes, in whole percents, each further than the one before.

@@ -2,7 +2,7 @@
 
 use quell_aqm::cake::Framing as CakeFraming;
 use quell_aqm::catalog::AqmConfig;
-use quell_tc::{Kernel, Link, Place};
+use quell_tc::{Kernel, Link, Place, Shaper};
 use quell_units::Framing;
 
 use super::job::{Job, Unwritable};
@@ -22,9 +22,13 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
         let link = Link { rate: Some(side.link.rate), buffer: side.buffer, ecn: side.ecn, mean_packet: FULL };
         let place = match (number, cake || job.port) {
             // What comes in gets a device of its own first, and there the queue.
-            (0, _) => Place::Ifb { device: wan.clone(), ifb: ifb.clone(), shaped: Some(side.link) },
+            (0, _) => Place::Ifb {
+                device: wan.clone(),
+                ifb: ifb.clone(),
+                shaped: Some(Shaper::of_router(side.link)),
+            },
             (_, true) => Place::Root { device: wan.clone() },
-            (_, false) => Place::Htb { device: wan.clone(), shaped: side.link },
+            (_, false) => Place::Htb { device: wan.clone(), shaped: Shaper::of_router(side.link) },
         };
         let queue = quell_tc::write(&config, &link, &place, kernel).map_err(Unwritable::NotInLinux)?;
         for line in &queue.lines {
@@ -38,8 +42,8 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
             job.note(direction, note);
         }
     }
-    job.part(format!("a shell of root, after each boot (lines for Linux {kernel})"), text);
     if job.port {
+        job.part(format!("a shell of root, after each boot (lines for Linux {kernel})"), text);
         let note = format!(
             "a card with several queues has mq at its root: `tc qdisc show dev {wan}` lists them, and each gets the \
              line with parent MQ:NUMBER in place of root"
@@ -49,8 +53,29 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
         return Ok(());
     }
     let undo = format!("tc qdisc del dev {wan} root\ntc qdisc del dev {wan} ingress\nip link del {ifb}\n");
-    job.part("the same, to undo it", undo);
+    if !is_ppp(&wan) {
+        job.part(format!("a shell of root, after each boot (lines for Linux {kernel})"), text);
+        job.part("the same, to undo it", undo);
+        return Ok(());
+    }
+    // pppd(8): /etc/ppp/ip-up, which on Debian runs what is in ip-up.d with the device's name in PPP_IFACE.
+    let script = format!("#!/bin/sh\n[ \"$PPP_IFACE\" = {wan} ] || exit 0\n{text}");
+    job.part(format!("{HOOK}, made executable by chmod 755 (lines for Linux {kernel})"), script);
+    job.part("a shell of root, once, if the link is up", format!("PPP_IFACE={wan} {HOOK}\n"));
+    job.part("the same, to undo it", format!("rm {HOOK}\n{undo}"));
+    job.notes.push(format!(
+        "pppd makes {wan} anew with each connection, without a queue: the script is run then by Debian's pppd; elsewhere \
+         call it from /etc/ppp/ip-up.local or /etc/ppp/ip-up"
+    ));
     Ok(())
+}
+
+/// The script that Debian's pppd runs when a connection is there; run-parts(8) passes over names with a dot.
+const HOOK: &str = "/etc/ppp/ip-up.d/quell";
+
+/// Says whether a device is one of PPP.
+pub(super) fn is_ppp(device: &str) -> bool {
+    device.starts_with("ppp")
 }
 
 /// The algorithm with the rate and the overhead of the link, where it shapes.

@@ -3,6 +3,7 @@
 use quell_units::{Framing, LinkLayer};
 
 use super::job::{Job, Unwritable, short};
+use super::linux::is_ppp;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     for number in job.numbers().iter().copied() {
@@ -18,7 +19,9 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
             let (rate, overhead) = job.told(number);
             text.push_str("[HierarchyTokenBucket]\nParent=root\nHandle=0001\nDefaultClass=10\n\n");
             text.push_str("[HierarchyTokenBucketClass]\nParent=root\nClassId=0001:0010\n");
-            text.push_str(&format!("Rate={}\nOverheadBytes={overhead}\n\n", short(rate, "K")));
+            let burst = job.burst(number, rate);
+            text.push_str(&format!("Rate={}\nOverheadBytes={overhead}\n", short(rate, "K")));
+            text.push_str(&format!("BufferBytes={burst}\nCeilBufferBytes={burst}\n\n"));
             text.push_str(&format!("[{}]\nParent=1:10\nHandle=0010\n", job.queues[number].offer.native));
         }
         for setting in &job.queues[number].settings {
@@ -31,6 +34,13 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         };
         let place = format!("the .network file that matches {device}{what}; then networkctl reload");
         job.part(place, text);
+    }
+    if is_ppp(&job.shaped.wan) {
+        job.notes.push(format!(
+            "pppd makes {} anew with each connection, and networkd then gives it the queue again; KeepConfiguration=yes in \
+             [Network] leaves pppd's addresses there",
+            job.shaped.wan
+        ));
     }
     if job.queues.iter().any(|queue| queue.is("cake")) {
         job.notes.push(

@@ -3,10 +3,8 @@
 use quell_units::Framing;
 
 use super::job::{Job, Unwritable, kilobits};
-use crate::counted::unframed;
-
-/// Bytes of a frame's header that Linux counts on a device of Ethernet.
-const HEADER: i64 = 14;
+use super::linux::is_ppp;
+use crate::counted::{signed, unframed};
 
 /// The fields of downloads and of uploads: ECN, limit, target, and options of tc.
 const FIELDS: [[&str; 4]; 2] =
@@ -42,8 +40,10 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         _ if link.overhead.get() + link.smallest.get() == 0 => "none",
         _ => "ethernet",
     };
-    let counted = i64::try_from(link.overhead.get()).unwrap_or(i64::MAX);
-    let overhead = if cake || linklayer == "none" { counted } else { counted + padding - HEADER };
+    let counted = signed(link.overhead);
+    // Linux counts the header that packets have on the device.
+    let header = signed(quell_tc::header(Some(&job.shaped.wan)));
+    let overhead = if cake || linklayer == "none" { counted } else { counted + padding - header };
     let options = |number: usize| {
         let words = job.queues[number].in_a_row("uci.");
         match (cake, link.framing) {
@@ -91,12 +91,22 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
             "framing of PTM is only CAKE's: the rates are 64/65 of the link's, and the overhead is 1 B more";
         job.notes.push(note.into());
     }
-    if !cake && linklayer != "none" {
+    if !cake && linklayer != "none" && header > 0 {
         job.notes.push(format!(
-            "overhead = {overhead} leaves out the {HEADER} B of Ethernet's header, which Linux counts itself; on a \
+            "overhead = {overhead} leaves out the {header} B of Ethernet's header, which Linux counts itself; on a \
              device of PPPoE, which has none, write {}",
-            overhead + HEADER
+            overhead + header
         ));
+    }
+    let sides = [(rates[0], job.queues[0].side), (rates[1], job.queues[1].side)];
+    if !cake && sides.iter().any(|(rate, side)| quell_tc::burst(&side.link).get() > rate.bps() / 8000) {
+        let note = "bursts that were simulated are of a millisecond and at least two frames; sqm-scripts give htb a \
+                    millisecond and at least one";
+        job.notes.push(note.into());
+    }
+    if is_ppp(&job.shaped.wan) {
+        let note = "sqm-scripts start again with each connection (/etc/hotplug.d/iface), as the device is then a new one";
+        job.notes.push(note.into());
     }
     if !whole {
         job.notes.push("rates are whole kbit/s there, rounded down".into());
@@ -105,6 +115,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add where opkg is gone)"),
         shell,
     );
+    let undo = "uci set sqm.@queue[0].enabled='0'\nuci commit sqm\n/etc/init.d/sqm restart\n";
     job.part("or in its place /etc/config/sqm", format!("config queue 'quell'\n{}", lines.concat()));
+    job.part("a shell of root, to undo it", undo.into());
     Ok(())
 }

@@ -6,6 +6,8 @@ use super::job::{Job, Unwritable, short};
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     let (mut types, mut interfaces, mut tree) = (String::new(), String::new(), String::new());
+    let (mut without_types, mut without_interfaces, mut without_tree) =
+        (String::new(), String::new(), String::new());
     for number in job.numbers().iter().copied() {
         let name = job.name(number);
         let device = job.device(number)?;
@@ -35,14 +37,30 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         words.extend(job.queues[number].settings.iter().map(|s| format!("{}={}", s.knob, s.text)));
         types.push_str(&words.join(" "));
         types.push('\n');
-    }
-    let mut text = format!("/queue type\n{types}");
-    for (menu, lines) in [("/queue interface", interfaces), ("/queue tree", tree)] {
-        if !lines.is_empty() {
-            text.push_str(&format!("{menu}\n{lines}"));
+        without_types.push_str(&format!("remove [find where name={name}]\n"));
+        if job.port || job.queues[number].is("cake") {
+            let usual = usual(&device);
+            without_interfaces.push_str(&format!("set [find where interface={device}] queue={usual}\n"));
+        } else {
+            without_tree.push_str(&format!("remove [find where name={name}]\n"));
         }
     }
-    job.part("the terminal of RouterOS", text);
+    let menus = |menus: [(&str, &str); 3]| -> String {
+        let used = menus.iter().filter(|(_, lines)| !lines.is_empty());
+        used.map(|(menu, lines)| format!("{menu}\n{lines}")).collect()
+    };
+    let (kinds, leaves, roots) = ("/queue type", "/queue interface", "/queue tree");
+    job.part("the terminal of RouterOS", menus([(kinds, &types), (leaves, &interfaces), (roots, &tree)]));
+    // A type that something uses cannot be removed.
+    job.part(
+        "the same, to undo it",
+        menus([(roots, &without_tree), (leaves, &without_interfaces), (kinds, &without_types)]),
+    );
+    if !without_interfaces.is_empty() {
+        let note = "the lines that undo it give interfaces RouterOS's own queue: if yours have another, note it first \
+                    (/queue interface print)";
+        job.notes.push(note.into());
+    }
     if !job.port {
         let note = format!(
             "all hosts are behind {}: with several ports of a bridge, shape downloads by a queue tree whose parent is \
@@ -52,4 +70,10 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         job.notes.push(note);
     }
     Ok(())
+}
+
+/// The queue that RouterOS gives an interface by itself: the hardware's to ports, none to what has no hardware.
+fn usual(device: &str) -> &'static str {
+    let is_port = ["ether", "sfp", "combo", "qsfp"].iter().any(|begin| device.starts_with(begin));
+    if is_port { "only-hardware-queue" } else { "no-queue" }
 }

@@ -91,7 +91,7 @@ fn a_varying_link_has_limits() {
     link.down = side("lte", "20 Mbit/s", default("cake"));
     link.down.range = Some(Range { least: rate(4), most: rate(51) });
     let written = write(Platform::OpenWrt, &link).unwrap();
-    let text = &written.parts[2].text;
+    let text = &written.parts.iter().find(|part| part.text.contains("dl_if=")).unwrap().text;
     for line in [
         "dl_if=ifb4wwan0",
         "ul_if=wwan0",

@@ -40,7 +40,10 @@ fn example(platform: Platform) -> Shaped {
     let has = |name: &str| platform.algorithms().contains(&name);
     let (down, up): (AqmConfig, AqmConfig) = if has("cake") && platform != Platform::Gateway {
         (
-            with("cake", "isolation = \"dual-dsthost\"\ningress = true\nrtt = \"80 ms\""),
+            with(
+                "cake",
+                "diffserv = \"besteffort\"\nisolation = \"dual-dsthost\"\ningress = true\nwash = true\nrtt = \"80 ms\"",
+            ),
             with("cake", "isolation = \"dual-srchost\"\nack_filter = \"on\"\nrtt = \"80 ms\""),
         )
     } else {

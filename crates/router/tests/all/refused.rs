@@ -133,7 +133,7 @@ fn a_port_is_not_shaped() {
     let text = |platform: Platform| write_port(platform, "eth0", &port).map(|w| w.parts[0].text.clone());
     let linux = text(Platform::find("linux").unwrap()).unwrap();
     assert!(
-        linux.starts_with("tc qdisc replace dev eth0 root handle 1: fq_codel ")
+        linux.starts_with("tc qdisc replace dev eth0 root fq_codel ")
             && linux.contains(" target 500us ")
             && linux.contains(" ce_threshold 100us")
             && linux.lines().count() == 1,

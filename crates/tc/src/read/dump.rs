@@ -210,6 +210,23 @@ impl Dump {
         self.problems.push(Problem { line, word: cut(word), says: says.into(), fatal });
     }
 
+    /// Takes off the queues of a device that a line deletes: one of a kind that has a place of its own, those in a class,
+    /// or all at the root with their classes.
+    pub(super) fn remove(&mut self, head: &Head<'_>, kind: Option<&str>) {
+        let is_apart = |kind: &str| matches!(kind, "ingress" | "clsact");
+        let is_there = |device: &Option<String>| device.as_deref() == head.device;
+        match (kind.filter(|kind| is_apart(kind)), head.parent) {
+            (Some(kind), _) => self.queues.retain(|queue| !is_there(&queue.device) || queue.kind != kind),
+            (None, Some(class)) => {
+                self.queues.retain(|queue| !is_there(&queue.device) || queue.parent.as_deref() != Some(class))
+            }
+            (None, None) => {
+                self.queues.retain(|queue| !is_there(&queue.device) || is_apart(&queue.kind));
+                self.classes.retain(|class| !is_there(&class.device));
+            }
+        }
+    }
+
     /// Says once that there are too many, and counts the others.
     fn too_many(&mut self, line: usize, word: &str) {
         let says =

@@ -49,7 +49,7 @@ pub fn read(text: &str, kernel: Kernel) -> Dump {
         text::read(&mut dump, text, kernel);
     }
     if dump.queues.is_empty() && dump.classes.is_empty() && dump.problems.is_empty() {
-        let says = "no line of tc's is in it; give a line, or what tc qdisc show prints";
+        let says = "no queue is in it; give a line of tc's that adds one, or what tc qdisc show prints";
         dump.problem(1, "", says, true);
     }
     dump

@@ -67,10 +67,14 @@ fn is_line(line: &str) -> bool {
 fn finish(dump: &mut Dump, record: Option<Record<'_>>, kernel: Kernel) {
     let Some(record) = record else { return };
     let is_separator = |word: &str| matches!(word, "&&" | ";" | "||" | "|");
+    // What a shell is told of a command's output is none of its words.
+    let is_redirection =
+        |word: &&&str| word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with('>');
     // A semicolon may stand at the end of a word.
     let words: Vec<&str> = record
         .words
         .iter()
+        .filter(|word| !is_redirection(word))
         .flat_map(|word| match word.strip_suffix(';') {
             Some(rest) if !rest.is_empty() => vec![rest, ";"],
             _ => vec![*word],
@@ -106,6 +110,8 @@ fn command(dump: &mut Dump, line: usize, words: &[&str], counts: Option<Counters
         // A kind alone, with its options.
         [kind, ..] if grammar::find(kind).is_some() || structure(kind).is_some() => ("qdisc", words),
         [first, ..] if is_kind(first) => ("qdisc", words),
+        // What makes devices, or nothing.
+        ["modprobe" | "true" | ":", ..] | ["ip", "link", "add" | "set" | "del" | "delete", ..] => return,
         [first, ..] => return dump.problem(line, first, "not a line of tc's; left out", false),
         [] => return,
     };
@@ -182,9 +188,11 @@ fn of_queue(
     let (verb, words) = verb(words);
     let mut head = Head { line, ..Head::default() };
     let words = place(&mut head, words);
-    if matches!(verb, Some("del" | "delete" | "show" | "ls" | "list")) {
-        let says =
-            "changes no queue into one that can be read; give the line that adds it, or what show prints";
+    if matches!(verb, Some("del" | "delete")) {
+        return dump.remove(&head, words.first().copied());
+    }
+    if matches!(verb, Some("show" | "ls" | "list")) {
+        let says = "only asks for queues; give the line that adds one, or what show prints";
         return dump.problem(line, verb.unwrap_or_default(), says, false);
     }
     let [kind, words @ ..] = words else {

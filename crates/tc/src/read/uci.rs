@@ -15,8 +15,13 @@ struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    fn get(&self, name: &str) -> Option<(usize, &'a str)> {
+    fn at(&self, name: &str) -> Option<(usize, &'a str)> {
         self.options.iter().rfind(|(_, key, _)| key == name).map(|(line, _, value)| (*line, *value))
+    }
+
+    /// The value of an option that is not empty.
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.at(name).map(|(_, value)| value).filter(|value| !value.is_empty())
     }
 }
 
@@ -100,91 +105,89 @@ fn unquoted(text: &str) -> &str {
 
 /// The two queues of a section.
 fn one(dump: &mut Dump, section: &Section<'_>, kernel: Kernel) {
-    let get = |name: &str| section.get(name).map(|(_, value)| value).filter(|value| !value.is_empty());
     for (line, key, _) in &section.options {
         if !KNOWN.contains(&key.as_str()) {
             dump.problem(*line, key, "an option of sqm-scripts that is not read, and left out", false);
         }
     }
-    if get("enabled") == Some("0") {
+    if section.get("enabled") == Some("0") {
         dump.problem(section.line, "enabled", "the section is off; it is read all the same", false);
     }
-    let device = get("interface").unwrap_or("eth0");
-    let qdisc = get("qdisc").unwrap_or("cake");
+    let device = section.get("interface").unwrap_or("eth0");
+    let qdisc = section.get("qdisc").unwrap_or("cake");
     let is_cake = qdisc == "cake" || qdisc == "cake_mq";
     let ifb: String = format!("ifb4{device}").chars().take(15).collect();
-    for way in [
-        Way { name: "egress", key: "upload", options: "eqdisc_opts", device, squash: "" },
-        Way {
-            name: "ingress",
-            key: "download",
-            options: "iqdisc_opts",
-            device: &ifb,
-            squash: "squash_ingress",
-        },
-    ] {
-        let (line, text) = section.get(way.key).unwrap_or((section.line, "0"));
+    for (name, key, options, device) in
+        [("egress", "upload", "eqdisc_opts", device), ("ingress", "download", "iqdisc_opts", ifb.as_str())]
+    {
+        let (line, text) = section.at(key).unwrap_or((section.line, "0"));
         let Ok(kbit) = text.parse::<u64>() else {
             let says = format!("\"{}\" is no number of kbit/s", quell_units::text::cut(text));
-            dump.problem(line, way.key, says, true);
+            dump.problem(line, key, says, true);
             continue;
         };
         if kbit == 0 {
-            dump.problem(line, way.key, format!("0 kbit/s: sqm shapes no {}", way.name), false);
+            dump.problem(line, key, format!("0 kbit/s: sqm shapes no {name}"), false);
             continue;
         }
-        let kbit = kbit.min(1_000_000_000);
         // Behind quotation marks the options of the qdisc are words.
-        let options = get(way.options).unwrap_or_default().split_whitespace();
-        if is_cake {
-            cake(dump, (line, qdisc, &way), kbit, &get, options, kernel);
-        } else {
-            tree(dump, (line, qdisc, &way), kbit, &get, options, kernel);
-        }
+        let options = section.get(options).unwrap_or_default().split_whitespace().collect();
+        let kbit = kbit.min(1_000_000_000);
+        let way = Way { section, line, qdisc, device, is_ingress: name == "ingress", kbit, options };
+        if is_cake { cake(dump, &way, kernel) } else { tree(dump, &way, kernel) }
     }
 }
 
 /// A direction of a section.
 struct Way<'a> {
-    name: &'static str,
-    /// The option with its rate.
-    key: &'static str,
-    /// The option with words of its qdisc.
-    options: &'static str,
+    section: &'a Section<'a>,
+    /// The line of its rate.
+    line: usize,
+    qdisc: &'a str,
     device: &'a str,
-    /// The option that has one tier of three, if the direction has one.
-    squash: &'static str,
+    is_ingress: bool,
+    /// Its rate in kbit/s.
+    kbit: u64,
+    /// Words of its qdisc.
+    options: Vec<&'a str>,
+}
+
+impl Way<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.section.get(name)
+    }
+
+    /// Says whether an option that squashes the DSCPs of what comes in is on, which it is by default.
+    fn squashes(&self, option: &str) -> bool {
+        self.is_ingress && self.get(option) != Some("0")
+    }
 }
 
 /// A CAKE, which shapes itself.
-fn cake<'a>(
-    dump: &mut Dump,
-    (line, qdisc, way): (usize, &str, &Way<'_>),
-    kbit: u64,
-    get: &impl Fn(&str) -> Option<&'a str>,
-    options: impl Iterator<Item = &'a str>,
-    kernel: Kernel,
-) {
-    let mut words = vec!["bandwidth".to_string(), kbits(kbit)];
-    // By default sqm-scripts neither follow the DSCPs of what comes in nor leave them there.
-    let squashed = |key: &str| way.name == "ingress" && get(key) != Some("0");
-    words.push(match get("script") {
-        Some("layer_cake.qos") if !squashed("squash_ingress") => "diffserv3".into(),
+fn cake(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
+    let mut words = vec!["bandwidth".to_string(), kbits(way.kbit)];
+    words.push(match way.get("script") {
+        Some("layer_cake.qos") if !way.squashes("squash_ingress") => "diffserv3".into(),
         _ => "besteffort".into(),
     });
-    if way.name == "ingress" {
+    if way.is_ingress {
         words.push("ingress".into());
     }
-    if squashed("squash_dscp") {
+    if way.squashes("squash_dscp") {
         words.push("wash".into());
     }
-    layer(get, &mut words);
+    layer(way, &mut words);
     // What the file says replaces what sqm writes itself, and nobody has written it twice.
-    let of_file: Vec<&str> = options.collect();
     let own: Vec<&str> = words.iter().map(String::as_str).collect();
-    let words = replaced(qdisc, &own, &of_file);
-    let head =
-        Head { line, kind: qdisc, device: Some(way.device), handle: Some("1:"), parent: None, shown: false };
+    let words = replaced(way.qdisc, &own, &way.options);
+    let head = Head {
+        line: way.line,
+        kind: way.qdisc,
+        device: Some(way.device),
+        handle: Some("1:"),
+        parent: None,
+        shown: false,
+    };
     queue(dump, &head, &words, None, kernel);
 }
 
@@ -221,20 +224,11 @@ const FIRST: [u8; 4] = [46, 48, 36, 4];
 const LAST: [u8; 1] = [8];
 
 /// htb with a queue in each class: three of simple.qos, one of the others.
-fn tree<'a>(
-    dump: &mut Dump,
-    (line, qdisc, way): (usize, &str, &Way<'_>),
-    kbit: u64,
-    get: &impl Fn(&str) -> Option<&'a str>,
-    options: impl Iterator<Item = &'a str>,
-    kernel: Kernel,
-) {
-    let is_ingress = way.name == "ingress";
-    // Where the DSCPs of what comes in are squashed, which is the default, there is one tier.
-    let squashed = !way.squash.is_empty() && get(way.squash) != Some("0");
-    let tiers = get("script") == Some("simple.qos") && !squashed;
+fn tree(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
+    // Where the DSCPs of what comes in are squashed there is one tier.
+    let tiers = way.get("script") == Some("simple.qos") && !way.squashes("squash_ingress");
     let at = |handle: &'static str, parent: Option<&'static str>, kind: &'static str| Head {
-        line,
+        line: way.line,
         kind,
         device: Some(way.device),
         handle: Some(handle),
@@ -243,27 +237,26 @@ fn tree<'a>(
     };
     queue(dump, &at("1:", None, "htb"), &["default", if tiers { "12" } else { "10" }], None, kernel);
     let mut added: Vec<String> = Vec::new();
-    if let Some(layer) = get("linklayer").filter(|layer| *layer != "none") {
+    if let Some(layer) = way.get("linklayer").filter(|layer| *layer != "none") {
         added.extend(["linklayer".to_string(), layer.to_string()]);
         for (word, option) in [("overhead", "overhead"), ("mpu", "tcMPU")] {
-            added.extend(get(option).into_iter().flat_map(|value| [word.to_string(), value.to_string()]));
+            added.extend(way.get(option).into_iter().flat_map(|value| [word.to_string(), value.to_string()]));
         }
     }
-    let low = if is_ingress { 32 } else { 128 };
-    let (prio, most) = ((kbit / 3).max(low), kbit.saturating_sub(16).max(1));
-    let quanta = if is_ingress { [500, 1500, 300] } else { [300; 3] };
-    let share = (kbit / 6).max(1);
+    let low = if way.is_ingress { 32 } else { 128 };
+    let (prio, most) = ((way.kbit / 3).max(low), way.kbit.saturating_sub(16).max(1));
+    let quanta = if way.is_ingress { [500, 1500, 300] } else { [300; 3] };
+    let share = (way.kbit / 6).max(1);
     let classes: &[Tier] = if tiers {
         &[
-            ("1:1", "1:", kbit, kbit, 0, None, &[]),
+            ("1:1", "1:", way.kbit, way.kbit, 0, None, &[]),
             ("1:11", "1:1", low, prio, 1, Some(quanta[0]), &FIRST),
             ("1:12", "1:1", share, most, 2, Some(quanta[1]), &[]),
             ("1:13", "1:1", share, most, 3, Some(quanta[2]), &LAST),
         ]
     } else {
-        &[("1:10", "1:", kbit, kbit, 0, None, &[])]
+        &[("1:10", "1:", way.kbit, way.kbit, 0, None, &[])]
     };
-    let options: Vec<&str> = options.collect();
     for (id, parent, rate, ceil, priority, quantum, dscps) in classes {
         let mut words = vec!["rate".to_string(), kbits(*rate), "ceil".to_string(), kbits(*ceil)];
         words.extend(["prio".to_string(), priority.to_string()]);
@@ -284,36 +277,34 @@ fn tree<'a>(
         if tiers && *id == "1:1" {
             continue;
         }
-        let own = of_leaf(get, is_ingress, *quantum);
+        let own = of_leaf(way, *quantum);
         let words: Vec<&str> = own.iter().map(String::as_str).collect();
-        let words = replaced(qdisc, &words, &options);
-        let head = Head { kind: qdisc, ..at("", Some(id), "") };
+        let words = replaced(way.qdisc, &words, &way.options);
+        let head = Head { kind: way.qdisc, ..at("", Some(id), "") };
         queue(dump, &Head { handle: None, ..head }, &words, None, kernel);
     }
 }
 
 /// The words of a queue in a class.
-fn of_leaf<'a>(
-    get: &impl Fn(&str) -> Option<&'a str>,
-    is_ingress: bool,
-    quantum: Option<u64>,
-) -> Vec<String> {
-    let (target, limit, ecn) =
-        if is_ingress { ("itarget", "ilimit", "ingress_ecn") } else { ("etarget", "elimit", "egress_ecn") };
+fn of_leaf(way: &Way<'_>, quantum: Option<u64>) -> Vec<String> {
+    let (target, limit, ecn) = match way.is_ingress {
+        true => ("itarget", "ilimit", "ingress_ecn"),
+        false => ("etarget", "elimit", "egress_ecn"),
+    };
     let mut words = Vec::new();
     for (word, option) in [("target", target), ("limit", limit)] {
-        if let Some(value) = get(option).filter(|value| *value != "auto" && *value != "default") {
+        if let Some(value) = way.get(option).filter(|value| *value != "auto" && *value != "default") {
             words.extend([word.to_string(), value.to_string()]);
         }
     }
     if let Some(quantum) = quantum {
         words.extend(["quantum".to_string(), quantum.to_string()]);
     }
-    words.push(match get(ecn) {
+    words.push(match way.get(ecn) {
         Some("ECN") => "ecn".into(),
         Some("NOECN") => "noecn".into(),
         // sqm-scripts turns it off where the queue is the sender's own.
-        _ => if is_ingress { "ecn" } else { "noecn" }.into(),
+        _ => if way.is_ingress { "ecn" } else { "noecn" }.into(),
     });
     words
 }
@@ -324,15 +315,15 @@ fn kbits(kbit: u64) -> String {
 }
 
 /// CAKE's words for the link's layer.
-fn layer<'a>(get: &impl Fn(&str) -> Option<&'a str>, words: &mut Vec<String>) {
-    match get("linklayer") {
+fn layer(way: &Way<'_>, words: &mut Vec<String>) {
+    match way.get("linklayer") {
         Some("atm" | "adsl") => words.push("atm".into()),
         Some("ptm" | "vdsl") => words.push("ptm".into()),
         Some("ethernet") => words.push("noatm".into()),
         _ => return,
     }
     for (word, option) in [("overhead", "overhead"), ("mpu", "tcMPU")] {
-        if let Some(value) = get(option) {
+        if let Some(value) = way.get(option) {
             words.extend([word.to_string(), value.to_string()]);
         }
     }

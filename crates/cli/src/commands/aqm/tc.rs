@@ -11,7 +11,7 @@ use choice::{Format, To, without_line};
 
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_scenario::{Document, Plugins};
-use quell_tc::{Kernel, Link, Place, Written, defaults};
+use quell_tc::{Kernel, Link, Place, Shaper, Written, defaults};
 use quell_units::{BitRate, Bytes, Duration, LinkLayer, QueueSize, Time};
 use serde_json::json;
 
@@ -194,8 +194,8 @@ fn place(args: &Args, needs_rate: bool) -> Result<Place, Failure> {
         ));
     }
     let shaped = |rate: BitRate| match &args.layer {
-        None => Ok(LinkLayer::plain(rate)),
-        Some(word) => LinkLayer::named(word, rate).ok_or_else(|| {
+        None => Ok(Shaper::of_router(LinkLayer::plain(rate))),
+        Some(word) => LinkLayer::named(word, rate).map(Shaper::of_router).ok_or_else(|| {
             bad_input!(
                 "--layer: \"{}\" is no layer of tc-cake(8), such as docsis",
                 quell_units::text::cut(word)

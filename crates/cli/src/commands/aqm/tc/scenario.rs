@@ -134,7 +134,11 @@ fn of_link(
             let place = match first.0 {
                 // It shapes itself.
                 AqmConfig::Cake(_) => Place::Root { device: device.to_string() },
-                _ => Place::Htb { device: device.to_string(), shaped: LinkLayer::plain(rate) },
+                // A link without a shaper sends packet by packet.
+                _ => Place::Htb {
+                    device: device.to_string(),
+                    shaped: quell_tc::Shaper { link: LinkLayer::plain(rate), burst: None },
+                },
             };
             quell_tc::write(&first.0, &first.1, &place, kernel)
         }
