@@ -1,7 +1,7 @@
 //! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
 use quell_aqm::catalog::AqmConfig;
-use quell_router::{Can, Platform, Range, Shaped, Side};
+use quell_router::{Can, Platform, Range, Shaped, Side, Which};
 use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::request::Request;
 use crate::scenario::{BEHIND, of_direction};
 use crate::verdict::Judged;
-use crate::way::{Shape, Way};
+use crate::way::{Direction, Shape, Way};
 use crate::words::{of_rate, of_time};
 
 /// The texts to type.
@@ -108,6 +108,11 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
         lan: Some(lan.to_string()),
         down: side(candidate, &plan.down),
         up: side(candidate, &plan.up),
+        which: match candidate.alone {
+            None => Which::Both,
+            Some(Direction::Down) => Which::Down,
+            Some(Direction::Up) => Which::Up,
+        },
     };
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
     let counts = matches!(platform, Platform::Linux(_) | Platform::OpenWrt);

@@ -94,6 +94,8 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     out.push_str(&format!("delay = \"{near}\"\n"));
     let of_router = |way: &Way| match candidate.shape {
         Shape::None | Shape::AtLink => Vec::new(),
+        // Faster than the modem, so that nothing waits there.
+        _ if !candidate.queues(way.direction) => vec![format!("rate = \"{lan}\"")],
         Shape::Following => {
             let shaper = candidate.shaper(way);
             let share = shaper.rate.bps() as f64 / way.mean.bps() as f64;
@@ -186,8 +188,11 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     Ok(out)
 }
 
-/// The algorithm of a direction, with what it has to know of the link.
+/// The algorithm of a direction, with what it has to know of the link; drop-tail where the queue is the modem's.
 pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
+    if !candidate.queues(way.direction) {
+        return AqmConfig::DropTail(Default::default());
+    }
     let own = if way.direction == Direction::Down { &candidate.down } else { &candidate.up };
     match own {
         AqmConfig::Cake(params) => {

@@ -48,7 +48,13 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
         job.part("the same, to undo it", format!("tc qdisc del dev {wan} root\n"));
         return Ok(());
     }
-    let undo = format!("tc qdisc del dev {wan} root\ntc qdisc del dev {wan} ingress\nip link del {ifb}\n");
+    let mut undo = String::new();
+    if job.writes(1) {
+        undo.push_str(&format!("tc qdisc del dev {wan} root\n"));
+    }
+    if job.writes(0) {
+        undo.push_str(&format!("tc qdisc del dev {wan} ingress\nip link del {ifb}\n"));
+    }
     job.part("the same, to undo it", undo);
     Ok(())
 }
