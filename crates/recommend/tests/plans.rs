@@ -135,14 +135,11 @@ fn a_slow_processor_lowers_the_rates_and_says_so() {
 /// more than acknowledgments down leaves no queue there.
 #[test]
 fn one_direction_is_shaped_alone_where_the_other_has_no_queue() {
-    let upload = "[[flows]]\nname = \"up\"\nfrom = \"home\"\nto = \"net\"\ncount = 2\n";
-    let call = |name: &str, from: &str, to: &str| {
-        format!(
-            "[[flows]]\nname = \"{name}\"\nkind = \"udp\"\nmeasure_delay = true\npacket = \"74 B\"\nrate = \"29.6 \
-             kbit/s\"\nrtt = \"20 ms\"\nfrom = \"{from}\"\nto = \"{to}\"\n"
-        )
-    };
-    let text = [upload.to_string(), call("voice", "net", "home"), call("voice-up", "home", "net")].concat();
+    let call = "kind = \"udp\"\nmeasure_delay = true\npacket = \"74 B\"\nrate = \"29.6 kbit/s\"";
+    let (group, up) = ("[[flows]]\nname =", "direction = \"reverse\"");
+    let text = format!(
+        "{group} \"upload\"\n{up}\ncount = 2\n{group} \"voice\"\n{call}\n{group} \"voice-up\"\n{up}\n{call}\n"
+    );
     let load = Load::read(&text, "upload").unwrap();
     let request = Request { load, ..request("docsis", "8Mbit/s", "4Mbit/s", "20ms") };
     let mut plan = plan(&request).unwrap();
