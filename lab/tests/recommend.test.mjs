@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { before, describe, it } from "node:test";
+import { EngineFault } from "../dist-node/engine.mjs";
 import { drive } from "../dist-node/lab.mjs";
 import { QUELL } from "./command.mjs";
 import { answer, engine } from "./wasm.mjs";
@@ -44,6 +45,34 @@ describe("the answer for a link on the page beside the command", () => {
     assert.deepEqual(found.report, printed);
     assert.ok(found.report.answer.rows.length >= 4, "three candidates and what one has today");
     assert.equal(found.rows.length, found.report.answer.rows.length);
+  });
+
+  it("keeps the other rows if a run fails", async () => {
+    const ended = "the memory is not enough";
+    let failing;
+    const { report, rows, reach } = await drive(LINK, {
+      ask: (request) => of.ask(request),
+      run: (request) => {
+        failing ??= request.source.text;
+        if (request.source.text === failing && request.seed === 2) throw EngineFault.of(ended);
+        return of.ask({ do: "run", ...request });
+      },
+    });
+    const last = report.answer.rows.at(-1);
+    assert.deepEqual([last.name, last.why], ["today", `its simulation failed: ${ended}`]);
+    assert.deepEqual(
+      rows.map((row) => row.goal === "failed"),
+      rows.map((row) => row.name === "today"),
+    );
+    assert.ok(rows.length >= 4 && reach.length === 5);
+  });
+
+  it("says why if all runs fail", async () => {
+    const run = () => {
+      throw EngineFault.of("the simulator is gone");
+    };
+    const asked = drive(LINK, { ask: (request) => of.ask(request), run });
+    await assert.rejects(asked, /no simulation succeeded: the simulator is gone/);
   });
 
   for (const [field, value, says] of [

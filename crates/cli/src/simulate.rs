@@ -1,9 +1,8 @@
 //! The way from a scenario file and the command line to results.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use quell_aqm::catalog::{self, CATALOG};
 use quell_lab::{
@@ -494,6 +493,8 @@ pub struct Watch {
     since: Instant,
     stop: &'static AtomicBool,
     said: AtomicBool,
+    /// The most replications that [`Watch::run_after`] has shown as finished.
+    furthest: AtomicUsize,
 }
 
 impl Watch {
@@ -510,6 +511,7 @@ impl Watch {
             since: Instant::now(),
             stop: interrupt::listen(),
             said: AtomicBool::new(false),
+            furthest: AtomicUsize::new(0),
         }
     }
 
@@ -546,19 +548,48 @@ impl Watch {
         line: Vec<String>,
         work: impl FnOnce(&Options<'_>) -> T,
     ) -> T {
-        let progress = |part: &Progress| {
-            if self.stop.load(Ordering::Relaxed) && !self.said.swap(true, Ordering::Relaxed) {
-                self.meter
-                    .note("stopping; finished replications are kept (press Ctrl-C again to quit at once)");
-            }
-            let elapsed = self.since.elapsed();
+        let share = |part: &Progress, elapsed: Duration| {
             let done = (i as f64 + part.done) / n as f64;
             let left = part
                 .left
                 .filter(|_| n == 1)
                 .or_else(|| (n > 1 && done > 0.0).then(|| elapsed.mul_f64((1.0 - done).max(0.0) / done)));
             let (finished, total) = (i * part.total + part.finished, n * part.total);
-            self.meter.show(&Progress { done, finished, total, elapsed, left });
+            Progress { done, finished, total, elapsed, left }
+        };
+        self.shown(share, line, work)
+    }
+
+    /// Runs a study whose replications come after `before` others of `all`. What runs again moves no bar back.
+    pub fn run_after(
+        &self,
+        study: &Study,
+        (before, all): (usize, usize),
+        line: Vec<String>,
+    ) -> Result<Results, Failure> {
+        let share = |part: &Progress, elapsed: Duration| {
+            let finished = before + part.finished;
+            let finished = self.furthest.fetch_max(finished, Ordering::Relaxed).max(finished).min(all);
+            let done = finished as f64 / all as f64;
+            let left = (finished > 0).then(|| elapsed.mul_f64((1.0 - done) / done));
+            Progress { done, finished, total: all, elapsed, left }
+        };
+        Ok(self.shown(share, line, |options| quell_lab::run(study, options))?)
+    }
+
+    /// Does work whose progress is a share of all.
+    fn shown<T>(
+        &self,
+        share: impl Fn(&Progress, Duration) -> Progress + Sync,
+        line: Vec<String>,
+        work: impl FnOnce(&Options<'_>) -> T,
+    ) -> T {
+        let progress = |part: &Progress| {
+            if self.stop.load(Ordering::Relaxed) && !self.said.swap(true, Ordering::Relaxed) {
+                self.meter
+                    .note("stopping; finished replications are kept (press Ctrl-C again to quit at once)");
+            }
+            self.meter.show(&share(part, self.since.elapsed()));
         };
         let warn = |why: &str| self.meter.note(&format!("warning: {why}"));
         let options = Options {

@@ -1,6 +1,6 @@
 //! The texts to type for a recommendation, on the router that there is, and how to check it there.
 
-use quell_router::{Can, Platform, Shaped, Side};
+use quell_router::{Can, Platform, Shaped, Side, Which};
 use serde::Serialize;
 
 use crate::autorate::MODEL;
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::request::Request;
 use crate::scenario::of_direction;
 use crate::verdict::Judged;
-use crate::way::{Shape, Way};
+use crate::way::{Direction, Shape, Way};
 use crate::words::{of_rate, of_time};
 
 /// The texts to type.
@@ -116,6 +116,11 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
         lan: Some(lan.to_string()),
         down: side(candidate, &plan.down),
         up: side(candidate, &plan.up),
+        which: match candidate.alone {
+            None => Which::Both,
+            Some(Direction::Down) => Which::Down,
+            Some(Direction::Up) => Which::Up,
+        },
     };
     let on_ppp = ppp.is_some() && wan.starts_with("ppp");
     let at_link = candidate.shape == Shape::AtLink;

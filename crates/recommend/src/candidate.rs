@@ -29,6 +29,8 @@ pub struct Candidate {
     pub up: AqmConfig,
     /// The parts of the usual rates that its shapers have, down and up: 1 unless that proved to be too much.
     pub part: [f64; 2],
+    /// The direction that it shapes, if that is one alone: the queue of the other one is the modem's.
+    pub alone: Option<Direction>,
     /// The longest time that packets may wait in its queue, if it has one of its own; otherwise the algorithm decides.
     pub buffer: Option<Duration>,
     /// The reasons for its parameters, without repetition.
@@ -71,6 +73,7 @@ pub(crate) fn reference() -> Candidate {
         down: none.clone(),
         up: none,
         part: [1.0; 2],
+        alone: None,
         buffer: None,
         reasons: Vec::new(),
     }
@@ -99,7 +102,7 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
         };
         let reasons = [both.clone(), own("down", of_down), own("up", of_up)].concat();
         let buffer = (name == "drop-tail").then_some(SHORT);
-        Candidate { name: label, shape, down, up, part: [1.0; 2], buffer, reasons }
+        Candidate { name: label, shape, down, up, part: [1.0; 2], alone: None, buffer, reasons }
     };
     if at_link {
         return names.iter().map(|name| make(name, (*name).to_string(), Shape::AtLink)).collect();
@@ -181,8 +184,24 @@ impl Candidate {
         QueueSize::Packets(self.packets(rate, Duration::from_millis(100)) as f64)
     }
 
-    /// Its shaper in a direction.
+    /// Tells whether its queue is in a direction.
+    pub(crate) fn queues(&self, direction: Direction) -> bool {
+        self.alone.is_none_or(|alone| alone == direction)
+    }
+
+    /// The same in one direction alone.
+    pub(crate) fn alone(&self, direction: Direction) -> Candidate {
+        let other = format!("{}: ", direction.other().word());
+        let reasons = self.reasons.iter().filter(|why| !why.starts_with(&other)).cloned().collect();
+        let name = format!("{}-{}-alone", self.name, direction.word());
+        Candidate { name, alone: Some(direction), reasons, ..self.clone() }
+    }
+
+    /// Its shaper in a direction; the link itself where nothing is shaped.
     pub fn shaper(&self, way: &Way) -> LinkLayer {
+        if !self.queues(way.direction) {
+            return way.link;
+        }
         let layer = way.usual(self.shape);
         let part = self.part[usize::from(way.direction == Direction::Up)];
         // The usual rate is exact.
@@ -193,13 +212,13 @@ impl Candidate {
     pub fn words(&self, technology: &Technology, way: &Way) -> String {
         let part = self.part[usize::from(way.direction == Direction::Up)];
         let shaped = self.shaper(way).rate;
+        let unshaped = || format!("{}, without a shaper. {}", way.mean, technology.carries(way.mean));
         let margin = match self.shape {
             Shape::None | Shape::AtLink if technology.share == 1000 => {
                 return technology.sentence(way.mean);
             }
-            Shape::None | Shape::AtLink => {
-                return format!("{}, without a shaper. {}", way.mean, technology.carries(way.mean));
-            }
+            Shape::None | Shape::AtLink => return unshaped(),
+            _ if !self.queues(way.direction) => return unshaped(),
             Shape::AtLeast => technology.margin(shaped, way.rate.least, "the least rate of the link counts"),
             _ if way.limited => technology.margin(shaped, way.mean, "the router's processor shapes no more"),
             _ if part < 1.0 => {

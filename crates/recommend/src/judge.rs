@@ -22,8 +22,9 @@ pub struct Answer {
 }
 
 /// Ranks the rows of a plan by what was found of each, in their order: those whose intervals are wholly within the goal, those
-/// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput. A row whose
-/// simulation failed comes last.
+/// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput. Where the goal
+/// asks for no goodput, distance and goodput count alike: to come nearer by a factor is worth no more of it than that factor.
+/// A row whose simulation failed comes last.
 pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let asks = request
         .goal
@@ -46,11 +47,12 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         let limited = [plan.down.limited, plan.up.limited];
         order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
+    let distance = |row: &Judged| if asks { row.excess() } else { row.excess() - row.score };
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
     order.sort_by(|(a, _), (b, _)| {
         let by = match a.meets() && b.meets() {
             true => b.score.total_cmp(&a.score),
-            false => a.excess().total_cmp(&b.excess()),
+            false => distance(a).total_cmp(&distance(b)),
         };
         class(a).cmp(&class(b)).then(by)
     });

@@ -40,7 +40,7 @@ pub use judge::{Answer, judge};
 pub use load::Load;
 pub use measure::{Column, Kind};
 pub use plan::{Plan, Row, plan};
-pub use reach::{Reach, margins, reach};
+pub use reach::{Reach, further, reach};
 pub use report::Report;
 pub use request::Request;
 pub use span::Span;

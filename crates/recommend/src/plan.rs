@@ -9,6 +9,7 @@ use crate::course::rate;
 use crate::goal::{Condition, Threshold};
 use crate::load::FRAME;
 use crate::measure::{Column, Kind};
+use crate::reach::{MOST_FURTHER, OTHERWISE};
 use crate::request::Request;
 use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
@@ -46,6 +47,16 @@ pub struct Row {
 }
 
 impl Plan {
+    /// The most replications of each of three rounds: the rows, those that the answer to them asks for ([`further()`]), and
+    /// those that tell how far it carries ([`reach()`]).
+    ///
+    /// [`further()`]: crate::further()
+    /// [`reach()`]: crate::reach()
+    pub fn rounds(&self) -> [usize; 3] {
+        let (seeds, reach_seeds) = (self.size.seeds as usize, self.size.reach_seeds as usize);
+        [self.rows.len() * seeds, MOST_FURTHER * seeds, OTHERWISE.len() * reach_seeds]
+    }
+
     /// The time and the number of the runs, in words.
     pub fn runs(&self) -> String {
         let Size { duration, warmup, seeds, reach_seeds } = self.size;
@@ -80,10 +91,11 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     let mut notes = Vec::new();
     let mut down = Way::of(request, Direction::Down, request.down, request.trace.as_ref());
     let mut up = Way::of(request, Direction::Up, request.up, None);
-    limit(request, &mut down, &mut up, &mut notes);
+    let sole = limit(request, &mut down, &mut up, &mut notes);
     let columns =
         columns(&request.load, &request.goal, request.carried(down.mean), request.carried(up.mean))?;
-    let candidates = candidates(request, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
+    let mut candidates =
+        candidates(request, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
     if candidates.len() < 3 {
         notes.push(format!(
             "the router has {} of the algorithms that are tried here; there is nothing to compare beyond that",
@@ -128,7 +140,8 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
             ));
         }
     }
-    let size = size(request, &down, &up, candidates.len() + 1);
+    let alone = sole.and_then(|direction| candidates.first().map(|first| first.alone(direction)));
+    let size = size(request, &down, &up, candidates.len() + 1 + usize::from(alone.is_some()));
     if size.duration < SHORT {
         notes.push(format!(
             "a run simulates {}, because so much is sent in that time; what takes longer, such as the growth of a flow over \
@@ -138,6 +151,7 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     }
     let mut plan = Plan { down, up, rows: Vec::new(), columns, notes, size };
     let bed = Bed::of(request, (&plan.down, &plan.up), size, size.seeds);
+    candidates.extend(alone);
     let mut rows = vec![Row::of(TODAY, reference(), &bed)?];
     for candidate in candidates {
         let name = candidate.name.clone();
@@ -150,15 +164,16 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// Lowers the shapers to what the processor can.
-fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String>) {
-    let Some(most) = request.cpu_limit.filter(|_| request.technology.instead.is_none()) else { return };
+/// Lowers the shapers to what the processor can. The direction that it can shape alone at the usual rate, and not with the
+/// other one, is the answer.
+fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String>) -> Option<Direction> {
+    let most = request.cpu_limit.filter(|_| request.technology.instead.is_none())?;
     let (d, u) = (down.shaped.rate.bps(), up.shaped.rate.bps());
     if d.saturating_add(u) <= most.bps() {
-        return;
+        return None;
     }
     // The slower direction is the one in which queues hurt more, and costs less.
-    let alone = if d <= u { ("down", down.shaped.rate) } else { ("up", up.shaped.rate) };
+    let slower = if d <= u { Direction::Down } else { Direction::Up };
     let slow = d.min(u).min(most.bps() / 2);
     let fast = most.bps() - slow;
     let (d, u) = if d <= u { (slow, fast) } else { (fast, slow) };
@@ -171,17 +186,12 @@ fn limit(request: &Request, down: &mut Way, up: &mut Way, notes: &mut Vec<String
     };
     notes.push(format!(
         "the router shapes {most} in both directions together, so the shapers are at {} down and {} up, which gives up {} and \
-         {} of the link; \"today\" shows the link without a shaper{}",
+         {} of the link; \"today\" shows the link without a shaper",
         down.shaped.rate,
         up.shaped.rate,
         percent(lost(down)),
-        percent(lost(up)),
-        match alone.1 <= most {
-            true => format!(
-                ". Or shape the slower direction alone, {} at {}, and leave the other one to the modem",
-                alone.0, alone.1
-            ),
-            false => String::new(),
-        }
+        percent(lost(up))
     ));
+    let limited = if slower == Direction::Down { down.limited } else { up.limited };
+    (!limited && !request.varies()).then_some(slower)
 }

@@ -4,13 +4,13 @@ use crate::candidate::{Candidate, TODAY};
 use crate::course::rate;
 use crate::goal::Goal;
 use crate::judge::Answer;
-use crate::measure::{Column, DOWN, UP};
+use crate::measure::{Column, DOWN, Kind, UP};
 use crate::plan::{Plan, Row};
 use crate::request::Request;
 use crate::scenario::Bed;
 use crate::span::Span;
 use crate::verdict::{Found, Judged};
-use crate::way::{Shape, Way, as_frames};
+use crate::way::{Direction, Shape, Way, as_frames};
 use crate::words::list;
 
 /// A scenario in which one thing is not as it was said.
@@ -25,7 +25,7 @@ pub struct Reach {
 }
 
 /// The links that may be there instead.
-const OTHERWISE: [(&str, &str, f64, u64, Option<u32>); 5] = [
+pub(crate) const OTHERWISE: [(&str, &str, f64, u64, Option<u32>); 5] = [
     ("rate -20%", "rate-minus-20", 0.8, 1, None),
     ("rate +20%", "rate-plus-20", 1.2, 1, None),
     ("3 times the round trip", "rtt-times-3", 1.0, 3, None),
@@ -38,22 +38,63 @@ const FURTHER: [f64; 3] = [0.1, 0.2, 0.3];
 /// The least part of the usual rate that is tried.
 const LEAST: f64 = 0.25;
 
-/// Rows with lower rates of the best candidate's shapers, where the goal is missed because packets still wait in the modem;
-/// none where that is not so.
+/// The most rows that [`further`] has.
+pub(crate) const MOST_FURTHER: usize = FURTHER.len() + 1;
+
+/// The rows that the answer to a plan asks for: the best candidate in one direction alone, where what one has today meets the
+/// goal in the other; and with lower rates, where the goal is missed because packets still wait in the modem.
 ///
 /// # Errors
 /// A scenario cannot be made.
-pub fn margins(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Row>, String> {
+pub fn further(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Row>, String> {
     let best = answer.rows.iter().find(|judged| judged.name != TODAY && judged.failed.is_none());
     let row = best.and_then(|best| plan.rows.iter().find(|row| row.candidate.name == best.name));
     let (Some(best), Some(row)) = (best, row) else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    if row.candidate.shape == Shape::Shaped && plan.rows.iter().all(|row| row.candidate.alone.is_none()) {
+        let today = answer.rows.iter().find(|judged| judged.name == TODAY);
+        if let Some(direction) = today.and_then(|today| needed(&request.goal, &plan.columns, today)) {
+            let candidate = row.candidate.alone(direction);
+            let bed = Bed::of(request, (&plan.down, &plan.up), plan.size, plan.size.seeds);
+            rows.push(Row::of(&candidate.name.clone(), candidate, &bed)?);
+        }
+    }
+    rows.extend(margins(request, plan, answer.met, (best, row))?);
+    Ok(rows)
+}
+
+/// The one direction that needs a queue, if calls fare in the other as the goal asks with what one has today.
+fn needed(goal: &Goal, columns: &[Column], today: &Judged) -> Option<Direction> {
+    let asked = goal.0.iter().find(|condition| condition.kind == Kind::Call)?;
+    let fine = |link: &str| {
+        let mut all = columns.iter().zip(&today.cells);
+        let (column, cell) = all.find(|(column, _)| column.link == link && column.answers(Kind::Call))?;
+        Some(cell.as_ref()?.estimate.mean < asked.limit(column))
+    };
+    match (fine(DOWN)?, fine(UP)?) {
+        (true, false) => Some(Direction::Up),
+        (false, true) => Some(Direction::Down),
+        _ => None,
+    }
+}
+
+/// Rows with lower rates of the best candidate's shapers.
+fn margins(
+    request: &Request,
+    plan: &Plan,
+    met: bool,
+    (best, row): (&Judged, &Row),
+) -> Result<Vec<Row>, String> {
     let shapes = matches!(row.candidate.shape, Shape::Shaped | Shape::AtMean | Shape::Following);
-    if answer.met || !shapes {
+    if met || !shapes {
         return Ok(Vec::new());
     }
     let missed = |link: &str| {
         // Where one packet takes too long, a lower rate makes it longer.
         let way = if link == DOWN { &plan.down } else { &plan.up };
+        if !row.candidate.queues(way.direction) {
+            return false;
+        }
         let sends = as_frames(row.candidate.shaper(way));
         if request.goal.0.iter().any(|condition| condition.out_of_reach(sends).is_some()) {
             return false;

@@ -87,6 +87,8 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     let followed = (candidate.shape == Shape::Following).then(|| follow(bed, candidate));
     let of_router = |way: &Way| match candidate.shape {
         Shape::None | Shape::AtLink => Vec::new(),
+        // Faster than the modem, so that nothing waits there.
+        _ if !candidate.queues(way.direction) => vec![format!("rate = \"{lan}\"")],
         Shape::Following => {
             let mut keys = vec![format!("rate = \"{}\"", as_frames(candidate.shaper(way)))];
             let followed = followed.as_ref().map(|[down, up]| match way.direction {
@@ -208,8 +210,11 @@ fn follow(bed: &Bed<'_>, candidate: &Candidate) -> [Course; 2] {
     autorate::follow([&pipe(&bed.down), &pipe(&bed.up)], middle, bed.duration)
 }
 
-/// The algorithm of a direction, with what it has to know of the link.
+/// The algorithm of a direction, with what it has to know of the link; drop-tail where the queue is the modem's.
 pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
+    if !candidate.queues(way.direction) {
+        return AqmConfig::DropTail(Default::default());
+    }
     let own = if way.direction == Direction::Down { &candidate.down } else { &candidate.up };
     match own {
         AqmConfig::Cake(params) => {

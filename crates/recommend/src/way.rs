@@ -17,6 +17,24 @@ pub enum Direction {
     Up,
 }
 
+impl Direction {
+    /// Its name.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Direction::Down => "down",
+            Direction::Up => "up",
+        }
+    }
+
+    /// The other one.
+    pub(crate) fn other(self) -> Direction {
+        match self {
+            Direction::Down => Direction::Up,
+            Direction::Up => Direction::Down,
+        }
+    }
+}
+
 /// One direction of a link, as it is and as it is shaped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {

@@ -10,8 +10,8 @@ use crate::load::FRAME;
 use crate::measure::{Column, Kind};
 use crate::plan::Plan;
 use crate::request::Request;
-use crate::verdict::Judged;
-use crate::way::{Direction, Shape, as_frames};
+use crate::verdict::{Cell, Judged};
+use crate::way::{Shape, as_frames};
 use crate::words::{list, of_rate, of_time};
 
 /// The verdict in one sentence, or two.
@@ -35,17 +35,19 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
         ),
         (true, _) => format!("{} meets {}{unsure}{model}", best.name, request.goal),
         (false, Shape::None) => format!(
-            "no candidate meets {}, and none comes nearer than the link as it is: {}{unsure}. Nothing is to be typed",
+            "no candidate meets {}, and none is better than the link as it is: {}{unsure}. Nothing is to be typed{}",
             request.goal,
-            best.missed()
+            best.missed(),
+            nearest(plan, order)
         ),
         (false, _) => format!(
-            "no candidate meets {}. The nearest is {}: {}{unsure}{}{}{model}",
+            "no candidate meets {}. The best is {}: {}{unsure}{}{}{}{model}",
             request.goal,
             best.name,
             best.missed(),
             unshaped(request, plan, order),
-            cheaper(plan, order)
+            cheaper(plan, order),
+            nearest(plan, order)
         ),
     }
 }
@@ -96,23 +98,44 @@ fn cheaper(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
     let Some((row, _)) = others.max_by(|(a, _), (b, _)| a.score.total_cmp(&b.score)) else {
         return String::new();
     };
+    format!(". {} keeps more, with {}, but has {}", row.name, goodputs(plan, row), row.missed())
+}
+
+/// The candidate that comes nearest to a goal that all miss, where it is not worth what it takes.
+fn nearest(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
+    let (best, _) = &order[0];
+    let shapes = order.iter().filter(|(row, its)| its.shape != Shape::None && row.failed.is_none());
+    let Some((row, _)) = shapes.min_by(|(a, _), (b, _)| a.excess().total_cmp(&b.excess())) else {
+        return String::new();
+    };
+    if row.excess() >= best.excess() {
+        return String::new();
+    }
+    format!(". {} comes nearest, with {}, but keeps {} only", row.name, row.missed(), goodputs(plan, row))
+}
+
+/// The goodputs of a row, in words.
+fn goodputs(plan: &Plan, row: &Judged) -> String {
     let all = plan.columns.iter().zip(&row.cells).filter(|(column, _)| column.answers(Kind::Goodput));
-    let goodputs: Vec<String> = all
-        .filter_map(|(column, cell)| {
-            Some(format!("{} {}", column.title, column.words(cell.as_ref()?.estimate.mean)))
-        })
-        .collect();
-    format!(". {} keeps more, with {}, but has {}", row.name, list(&goodputs), row.missed())
+    let each = all.filter_map(|(column, cell)| {
+        Some(format!("{} {}", column.title, column.words(cell.as_ref()?.estimate.mean)))
+    });
+    list(&each.collect::<Vec<_>>())
+}
+
+/// What happens in a queue that is not the router's.
+fn beyond(request: &Request) -> &'static str {
+    match request.technology.name {
+        "port" => "packets of all flows wait together until the port's buffer is full",
+        "wifi" => "packets of all flows wait together until the access point's buffer is full",
+        _ => "packets of all flows wait together until the modem's buffer is full",
+    }
 }
 
 /// The cause by which calls and transfers fare as they do with a candidate.
 fn mechanism(request: &Request, candidate: &Candidate) -> &'static str {
     match (&candidate.up, candidate.shape) {
-        (_, Shape::None) => match request.technology.name {
-            "port" => "packets of all flows wait together until the port's buffer is full",
-            "wifi" => "packets of all flows wait together until the access point's buffer is full",
-            _ => "packets of all flows wait together until the modem's buffer is full",
-        },
+        (_, Shape::None) => beyond(request),
         (_, Shape::AtMean) => {
             "at times the link is slower than the shaper, and the queue is then the modem's"
         }
@@ -144,6 +167,9 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
     let way = if is_up { &plan.up } else { &plan.down };
     let shaper = candidate.shaper(way);
     let is_rate = matches!(kind, Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp | Kind::VideoRate);
+    if !candidate.queues(way.direction) {
+        return format!("{} nothing is shaped, and {}", way.direction.word(), beyond(request));
+    }
     if is_rate && candidate.shape == Shape::AtLeast {
         return "its shaper is at the least rate of the link at all times".to_string();
     }
@@ -232,7 +258,7 @@ pub(crate) fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]
             .find(|(other, its)| !other.meets() && self::hindrance(request, plan, other, its) == hindrance);
         return match before {
             Some((other, _)) => format!("{}, as with {}", row.missed(), other.name),
-            None => format!("{}, because {hindrance}", row.missed()),
+            None => format!("{}, because {hindrance}{}", row.missed(), both(request, plan, row, candidate)),
         };
     }
     let (best, _) = &order[0];
@@ -256,17 +282,38 @@ pub(crate) fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]
     }
 }
 
+/// Why no candidate shapes one direction alone, where that is so: both miss the goal without a shaper.
+fn both(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate) -> &'static str {
+    let asked = request.goal.0.iter().find(|condition| condition.kind == Kind::Call);
+    let Some(asked) =
+        asked.filter(|_| candidate.shape == Shape::None && request.technology.instead.is_none())
+    else {
+        return "";
+    };
+    let cells = plan.columns.iter().zip(&row.cells).filter(|(column, _)| column.answers(Kind::Call));
+    let late = |(column, cell): (&Column, &Option<Cell>)| {
+        cell.as_ref().is_some_and(|cell| cell.estimate.mean >= asked.limit(column))
+    };
+    match cells.map(late).collect::<Vec<_>>()[..] {
+        [true, true] => "; it is so in both directions, so that a shaper in one alone is not enough",
+        _ => "",
+    }
+}
+
 /// The reason for which the first row is the first.
 fn first(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
     let (row, candidate) = &order[0];
     let mut because = mechanism(request, candidate).to_string();
     for (way, part) in [&plan.down, &plan.up].into_iter().zip(candidate.part) {
         if part < 1.0 {
-            let word = if way.direction == Direction::Down { "down" } else { "up" };
+            let word = way.direction.word();
             let shaper = of_rate(candidate.shaper(way).rate.bps() as f64);
             because
                 .push_str(&format!(", and with the shaper {word} at {shaper} it seldom waits in the modem"));
         }
+    }
+    if let Some(alone) = candidate.alone {
+        because.push_str(&format!(", and {} the modem's queue stays as it is", alone.other().word()));
     }
     let Some((today, _)) = order.iter().find(|(_, other)| other.shape == Shape::None) else {
         return because;
@@ -275,7 +322,7 @@ fn first(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> Stri
     if !row.meets() {
         let hindrance = hindrance(request, plan, row, candidate);
         let than = match (candidate.shape, better.is_empty()) {
-            (Shape::None, _) => "; no candidate comes nearer".to_string(),
+            (Shape::None, _) => "; no candidate is better".to_string(),
             (_, true) => "; no figure is clearly better than today's".to_string(),
             (_, false) => format!("; against today, it has {}", list(&better)),
         };

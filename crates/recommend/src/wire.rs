@@ -39,9 +39,13 @@ pub fn wire(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Wir
         return Err(format!("verify: real packets are relayed at up to {FASTEST}; leave --verify out"));
     }
     let rate = |way: &Way| as_frames(candidate.shaper(way));
-    let shapes = !matches!(candidate.shape, Shape::None | Shape::AtLink);
-    let buffer =
-        |way: &Way| if shapes { candidate.queue(way).to_string() } else { format!("{} packets", way.modem) };
+    let shapes = |way: &Way| {
+        !matches!(candidate.shape, Shape::None | Shape::AtLink) && candidate.queues(way.direction)
+    };
+    let buffer = |way: &Way| match shapes(way) {
+        true => candidate.queue(way).to_string(),
+        false => format!("{} packets", way.modem),
+    };
     let config = |way: &Way| match of_direction(candidate, way) {
         // The wire itself has the rate.
         AqmConfig::Cake(params) => AqmConfig::Cake(CakeParams {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use quell_recommend::{
-    Answer, Goal, Judged, Kind, Load, Plan, Request, Shape, Span, judge, margins, plan, reach,
+    Answer, Goal, Judged, Kind, Load, Plan, Request, Shape, Span, further, judge, plan, reach,
 };
 use quell_router::technology::{self, TECHNOLOGIES};
 use quell_router::{Can, Platform};
@@ -120,6 +120,45 @@ fn a_slow_processor_lowers_the_rates_and_says_so() {
     let rates = [&plan.down, &plan.up].map(|way| way.shaped.rate.bps());
     assert_eq!(rates, [252_500_000, 47_500_000]);
     assert!(plan.notes.iter().any(|note| note.contains("the router shapes 300 Mbit/s")), "{:?}", plan.notes);
+    // The slower direction alone is what it can shape at the usual rate; down, the link is as it is.
+    assert_eq!(names(&plan), ["today", "cake", "fq-codel", "dualpi2", "cake-up-alone"]);
+    let alone = &plan.rows[4];
+    let rates = [&plan.down, &plan.up].map(|way| alone.candidate.shaper(way).rate.bps());
+    assert_eq!(rates, [1_000_000_000, 47_500_000]);
+    assert_eq!(
+        (alone.text.matches("bandwidth =").count(), plan.rows[1].text.matches("bandwidth =").count()),
+        (1, 2)
+    );
+}
+
+/// One direction is tried alone where what one has today already meets the goal in the other one. A load that sends no
+/// more than acknowledgments down leaves no queue there.
+#[test]
+fn one_direction_is_shaped_alone_where_the_other_has_no_queue() {
+    let call = "kind = \"udp\"\nmeasure_delay = true\npacket = \"74 B\"\nrate = \"29.6 kbit/s\"";
+    let (group, up) = ("[[flows]]\nname =", "direction = \"reverse\"");
+    let text = format!(
+        "{group} \"upload\"\n{up}\ncount = 2\n{group} \"voice\"\n{call}\n{group} \"voice-up\"\n{up}\n{call}\n"
+    );
+    let load = Load::read(&text, "upload").unwrap();
+    let request = Request { load, ..request("docsis", "8Mbit/s", "4Mbit/s", "20ms") };
+    let mut plan = plan(&request).unwrap();
+    let run = |rows: &[quell_recommend::Row]| {
+        let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone())).collect();
+        quell_lab::run(&quell_scenario::Study::join(parts), &quell_lab::Options::default()).unwrap()
+    };
+    let first = run(&plan.rows);
+    let mut found: Vec<_> = (0..plan.rows.len()).map(|i| Ok((&first, i))).collect();
+    let more = further(&request, &plan, &judge(&request, &plan, &found)).unwrap();
+    let alone = more.first().unwrap();
+    assert!(alone.candidate.name.ends_with("-up-alone"), "{}", alone.candidate.name);
+    let second = run(&more);
+    found.extend((0..more.len()).map(|i| Ok((&second, i))));
+    plan.rows.extend(more);
+    let answer = judge(&request, &plan, &found);
+    let row = answer.rows.iter().find(|row| row.name.ends_with("-up-alone")).unwrap();
+    assert_eq!(row.fate(), "yes", "{}", row.why);
+    assert!(plan.rounds()[1] >= (plan.rows.len() - 4) * plan.rounds()[0] / 4);
 }
 
 /// What no word of a line says is simulated as the kernel has it; only a port marks for DCTCP; PIE's gains are the kernel's.
@@ -204,7 +243,7 @@ fn figures_are_those_of_each_scenario_by_itself() {
     let best = plan.rows.iter().find(|row| row.candidate.name == answer.rows[0].name).unwrap();
     assert_eq!(reach(&request, &plan, &best.candidate).unwrap().len(), 5);
     // Lower rates are tried if the goal is missed, and only then.
-    assert_eq!(margins(&request, &plan, &answer).unwrap().is_empty(), answer.met);
+    assert_eq!(further(&request, &plan, &answer).unwrap().is_empty(), answer.met);
 }
 
 /// By hand: 1514 B are an IP packet of 1500; with 30 B they take 24 code words of PTM beside their 1530 B.

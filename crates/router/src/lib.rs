@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use quell_aqm::catalog::find;
-//! use quell_router::{Platform, Shaped, Side, technology, write};
+//! use quell_router::{Platform, Shaped, Side, Which, technology, write};
 //! use quell_units::{Duration, QueueSize};
 //!
 //! let cable = technology::find("docsis").unwrap();
@@ -19,7 +19,7 @@
 //!     buffer: QueueSize::Packets(1000.0),
 //!     range: None,
 //! };
-//! let shaped = Shaped { wan: "wan".into(), lan: None, down: side("100 Mbit/s"), up: side("20 Mbit/s") };
+//! let shaped = Shaped { wan: "wan".into(), lan: None, down: side("100 Mbit/s"), up: side("20 Mbit/s"), which: Which::Both };
 //! let written = write(Platform::OpenWrt, &shaped)?;
 //! assert!(written.parts[0].text.contains("set sqm.@queue[0].upload='19000'"));
 //! # Ok::<(), quell_router::Unwritable>(())
@@ -42,6 +42,6 @@ pub use counted::{Counts, Told};
 pub use offer::{Fit, Knob, Offer, Unit, Words};
 pub use platform::Platform;
 pub use quell_tc::burst;
-pub use shaped::{Range, Shaped, Side};
+pub use shaped::{Range, Shaped, Side, Which};
 pub use technology::Technology;
 pub use write::{Part, Unwritable, Written, device, write, write_port};

@@ -9,7 +9,7 @@ use quell_units::BitRate;
 use crate::counted::Counts;
 use crate::offer::{Fit, Offer, Words};
 use crate::offers;
-use crate::shaped::Shaped;
+use crate::shaped::{Shaped, Which};
 
 /// A system that shapes a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -324,7 +324,12 @@ impl Platform {
     /// A note if a router's processor shapes at most `limit`, both directions together, and this is more.
     pub fn beyond(self, limit: BitRate, shaped: &Shaped) -> Option<String> {
         let processor = self.about().processor?;
-        let both = BitRate::from_bps(shaped.down.link.rate.bps().saturating_add(shaped.up.link.rate.bps()));
+        let [down, up] = [&shaped.down, &shaped.up].map(|side| side.link.rate);
+        let both = match shaped.which {
+            Which::Both => BitRate::from_bps(down.bps().saturating_add(up.bps())),
+            Which::Down => down,
+            Which::Up => up,
+        };
         (both > limit).then(|| {
             format!(
                 "{both} in both directions are more than the {limit} that this router can shape: it would then become \

@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_units::{BitRate, Bytes, LinkLayer, QueueSize};
 
-/// A link between a router and the network, shaped in both directions.
+/// A link between a router and the network, shaped in both directions or in one.
 #[derive(Clone, Debug)]
 pub struct Shaped {
     /// The router's device that leads to the link.
@@ -15,6 +15,20 @@ pub struct Shaped {
     pub down: Side,
     /// The outgoing direction.
     pub up: Side,
+    /// The directions that are shaped; nothing is written for another one, whose queue stays the modem's.
+    pub which: Which,
+}
+
+/// Directions of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// Both.
+    #[default]
+    Both,
+    /// The incoming one alone.
+    Down,
+    /// The outgoing one alone.
+    Up,
 }
 
 /// One direction.

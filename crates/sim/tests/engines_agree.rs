@@ -1229,3 +1229,44 @@ fn nothing_leaves_a_channel_before_it_came() {
     };
     assert_same(&outcome(&case, Engine::Fast), &outcome(&case, Engine::Reference));
 }
+
+/// From 5000 flows on, the engine prefetches the hop that comes after that of a packet some packets ahead. A flow that
+/// nothing acknowledges has no way back, and behind the way of the last flow there is no hop of another one.
+#[test]
+fn many_flows_without_a_way_back_are_looked_after() {
+    let network = || {
+        let flow = |_| FlowSpec {
+            class: 0,
+            ack_class: 0,
+            dscp: 0,
+            hosts: Default::default(),
+            forward: vec![LinkId(0)],
+            reverse: Vec::new(),
+            traffic: Traffic::Udp(UdpSpec {
+                packet: Distribution::Constant(100.0),
+                pace: Pace {
+                    rate: Schedule::constant(BitRate::from_bps(1000)),
+                    gaps: Gaps::Constant,
+                    on_off: None,
+                },
+                ecn: false,
+            }),
+            start: Time::ZERO,
+            stop: None,
+            timed: false,
+        };
+        Network {
+            links: vec![link(1_000_000_000, ms(1))],
+            flows: (0..5000).map(flow).collect(),
+            classes: vec!["calls".to_string()],
+            measure: Measure { warmup: Time::ZERO, end: at(10), boundaries: Vec::new(), step: None },
+            seed: Seed(1),
+        }
+    };
+    let of = |engine| run(network(), engine, &Control::default()).unwrap();
+    let fast = of(Engine::Fast);
+    assert_same(&fast, &of(Engine::Reference));
+    assert_conserved(&fast);
+    // By hand: 5000 packets of 100 B take 4 ms of the link, and 1 ms on their way.
+    assert_eq!((fast.conservation.sent, fast.conservation.delivered), (5000, 5000));
+}

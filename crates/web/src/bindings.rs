@@ -276,6 +276,7 @@ fn protocol() -> String {
         TheoryLoop,
         Map,
         Recommended,
+        RecommendedFound,
         RecommendedRun,
         RecommendedAnswer,
         RecommendedRow,

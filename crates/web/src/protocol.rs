@@ -375,10 +375,24 @@ pub struct RecommendRequest {
     pub load: Option<String>,
     /// The most that the router's processor shapes, both directions together, such as "150 Mbit/s".
     pub cpu_limit: Option<String>,
-    /// What was found: of each answer so far, of each of its runs, the replications as `run` packs them.
+    /// What was found: of each answer so far, of each of its runs.
     #[serde(default)]
-    #[cfg_attr(test, ts(as = "Option<Vec<Vec<Vec<String>>>>", optional))]
-    pub found: Vec<Vec<Vec<String>>>,
+    #[cfg_attr(test, ts(as = "Option<Vec<Vec<RecommendedFound>>>", optional))]
+    pub found: Vec<Vec<RecommendedFound>>,
+}
+
+/// What was found of a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum RecommendedFound {
+    /// The replications of its seeds, as `run` packs them.
+    Packed(Vec<String>),
+    /// One of them failed.
+    Failed {
+        /// The message of the fault.
+        failed: String,
+    },
 }
 
 /// A seed: a number, or its digits where a number of JavaScript has fewer.

@@ -2,7 +2,7 @@
 
 use quell_metrics::{PointInfo, Quantity, Results, RunInfo};
 use quell_recommend::{Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row};
-use quell_recommend::{Span, judge, margins, plan, reach};
+use quell_recommend::{Span, further, judge, plan, reach};
 use quell_router::{Can, technology};
 use quell_scenario::Scenario;
 use quell_units::Duration;
@@ -14,7 +14,7 @@ use crate::check::memory;
 use crate::fault::Fault;
 use crate::kept::read;
 use crate::protocol::{
-    RecommendRequest, Recommended, RecommendedAnswer, RecommendedRow, RecommendedRun, Seed,
+    RecommendRequest, Recommended, RecommendedAnswer, RecommendedFound, RecommendedRow, RecommendedRun, Seed,
 };
 
 /// The fields of a message, as the library's refusals begin with them.
@@ -26,15 +26,17 @@ pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let mut plan = plan(&request).map_err(|why| wrong("goal", why))?;
     let mut found = ask.found.iter();
     let Some(packed) = found.next() else { return json(&next(&plan.rows)) };
-    let first = results(&plan.rows, packed)?;
-    let points: Vec<Found<'_>> = (0..plan.rows.len()).map(|i| Ok((&first, i))).collect();
+    let first = Ran::of(&plan.rows, packed)?;
+    let points = first.points();
     let mut answer = judge(&request, &plan, &points);
-    let lower = margins(&request, &plan, &answer).map_err(Fault::request)?;
+    if points.iter().all(Result::is_err) {
+        return Err(Fault::failed(answer.verdict));
+    }
+    let lower = further(&request, &plan, &answer).map_err(Fault::request)?;
     if !lower.is_empty() {
         let Some(packed) = found.next() else { return json(&next(&lower)) };
-        let tried = results(&lower, packed)?;
-        let more = (0..lower.len()).map(|i| Ok((&tried, i)));
-        let points: Vec<Found<'_>> = points.into_iter().chain(more).collect();
+        let tried = Ran::of(&lower, packed)?;
+        let points = [points, tried.points()].concat();
         plan.rows.extend(lower);
         answer = judge(&request, &plan, &points);
     }
@@ -44,9 +46,8 @@ pub(crate) fn recommend(ask: &RecommendRequest) -> Result<String, Fault> {
     let beyond = reach(&request, &plan, best).map_err(Fault::request)?;
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
     let Some(packed) = found.next() else { return json(&next(&rows)) };
-    let tried = results(&rows, packed)?;
-    let points: Vec<Found<'_>> = (0..rows.len()).map(|i| Ok((&tried, i))).collect();
-    let (beyond, carries) = Reach::judge(&request, &plan, beyond, &points);
+    let carried = Ran::of(&rows, packed)?;
+    let (beyond, carries) = Reach::judge(&request, &plan, beyond, &carried.points());
     let report = Report::of((&request, &plan), &answer, best, (&beyond, &carries));
     let shown = |judged, name: &str, row: Option<&Row>| shown(&plan, judged, name, row);
     json(&Recommended {
@@ -120,22 +121,47 @@ fn next(rows: &[Row]) -> Recommended<'static> {
     Recommended { runs: rows.iter().filter_map(run).collect(), answer: None }
 }
 
-/// What was found of rows, each of which is a point.
-fn results(rows: &[Row], packed: &[Vec<String>]) -> Result<Results, Fault> {
-    if packed.len() != rows.len() {
-        let (here, asked) = (packed.len(), rows.len());
-        return Err(Fault::request(format!(
-            "found: has replications of {here} runs, and {asked} were asked for"
-        )));
+/// What was found of rows.
+struct Ran {
+    /// The results, in which each row is a point.
+    results: Results,
+    /// Of each row, the error that ended one of its runs, if one did.
+    failures: Vec<Option<String>>,
+}
+
+impl Ran {
+    /// Reads what the page found of rows. If a row fails, the others still count.
+    fn of(rows: &[Row], found: &[RecommendedFound]) -> Result<Ran, Fault> {
+        if found.len() != rows.len() {
+            let (here, asked) = (found.len(), rows.len());
+            return Err(Fault::request(format!(
+                "found: has replications of {here} runs, and {asked} were asked for"
+            )));
+        }
+        let (mut replications, mut failures) = (Vec::new(), Vec::new());
+        for (point, found) in found.iter().enumerate() {
+            let (packed, failed) = match found {
+                RecommendedFound::Packed(packed) => (&packed[..], None),
+                RecommendedFound::Failed { failed } => (&[][..], Some(failed.clone())),
+            };
+            let mut of_row = read(packed)?;
+            of_row.sort_by_key(|replication| replication.seed);
+            replications
+                .extend(of_row.into_iter().map(|found| quell_metrics::Replication { point, ..found }));
+            failures.push(failed);
+        }
+        let points = rows.iter().flat_map(|row| &row.study.points).map(PointInfo::of).collect();
+        Ok(Ran { results: Results::of(RunInfo { points, ..RunInfo::default() }, replications), failures })
     }
-    let mut replications = Vec::new();
-    for (point, packed) in packed.iter().enumerate() {
-        let mut of_row = read(packed)?;
-        of_row.sort_by_key(|replication| replication.seed);
-        replications.extend(of_row.into_iter().map(|found| quell_metrics::Replication { point, ..found }));
+
+    /// The finding of each row.
+    fn points(&self) -> Vec<Found<'_>> {
+        let of = |(point, failed): (usize, &Option<String>)| match failed {
+            None => Ok((&self.results, point)),
+            Some(why) => Err(why.clone()),
+        };
+        self.failures.iter().enumerate().map(of).collect()
     }
-    let points: Vec<PointInfo> = rows.iter().flat_map(|row| &row.study.points).map(PointInfo::of).collect();
-    Ok(Results::of(RunInfo { points, ..RunInfo::default() }, replications))
 }
 
 /// A row as the command prints it.

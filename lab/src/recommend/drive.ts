@@ -1,8 +1,8 @@
 // From a link to its answer: asks, runs what is asked for, and asks again with what it found. No page and no signals, so
 // that tests in Node drive it too.
 
-import type { Ask } from "../engine/wasm.ts";
-import type { Recommended, RecommendedAnswer, RecommendedRun, Replication } from "../protocol.ts";
+import { type Ask, EngineFault } from "../engine/wasm.ts";
+import type { Recommended, RecommendedAnswer, RecommendedFound, RecommendedRun, Replication } from "../protocol.ts";
 
 /** What a person says of a link, in the words of `quell recommend`. */
 export interface Asked {
@@ -41,9 +41,9 @@ export function said({ goal, load, cpu_limit, ...of }: Asked) {
 /** The message about a link. */
 export const request = (of: Asked): Ask<"recommend"> => ({ do: "recommend", ...said(of) });
 
-/** The answer for a link. */
+/** The answer for a link. A scenario that fails is a row that says so, as with the command. */
 export async function drive(of: Asked, engines: Engines): Promise<RecommendedAnswer> {
-  const found: string[][][] = [];
+  const found: RecommendedFound[][] = [];
   for (;;) {
     const { runs, answer } = await engines.ask({ ...request(of), found });
     if (answer) return answer;
@@ -60,6 +60,11 @@ export async function drive(of: Asked, engines: Engines): Promise<RecommendedAns
       say();
       return packed ?? "";
     };
-    found.push(await Promise.all(runs.map((run) => Promise.all(run.seeds.map((seed) => one(run, seed))))));
+    const all = (run: RecommendedRun): Promise<RecommendedFound> =>
+      Promise.all(run.seeds.map((seed) => one(run, seed))).catch((error) => {
+        if (!(error instanceof EngineFault)) throw error;
+        return { failed: error.fault.message };
+      });
+    found.push(await Promise.all(runs.map(all)));
   }
 }

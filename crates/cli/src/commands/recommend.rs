@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use quell_lab::{Results, Series};
 use quell_recommend::{
     Answer, Candidate, Column, Found, Goal, Judged, Load, Plan, Reach, Report, Request, Row, Span, Text, Way,
-    judge, margins, plan, reach,
+    further, judge, plan, reach,
 };
 use quell_router::{Can, technology};
 use quell_scenario::Study;
@@ -146,12 +146,14 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         CacheUse { dir: args.cache.clone(), no_cache: args.no_cache, fresh: args.fresh, verify: None };
     let watch =
         Watch::new(args.quiet).with_threads(args.threads).with_cache(&cache).with_series(Series::None);
-    let found = simulated(&watch, &plan.rows, 0, &line)?;
+    let [first, second, third] = plan.rounds();
+    let all = first + second + third;
+    let found = simulated(&watch, &plan.rows, (0, all), &line)?;
     let mut answer = judge(&request, &plan, &found.points());
-    let lower = margins(&request, &plan, &answer).map_err(Failure::BadInput)?;
+    let lower = further(&request, &plan, &answer).map_err(Failure::BadInput)?;
     let mut tried = Ran::default();
     if !lower.is_empty() {
-        tried = simulated(&watch, &lower, 1, &line)?;
+        tried = simulated(&watch, &lower, (first, all), &line)?;
         plan.rows.extend(lower);
         answer = judge(&request, &plan, &[found.points(), tried.points()].concat());
     }
@@ -163,7 +165,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let best = best.ok_or_else(|| Failure::Failed("nothing was found".to_string()))?;
     let beyond = reach(&request, &plan, &best.candidate).map_err(Failure::BadInput)?;
     let rows: Vec<Row> = beyond.iter().map(|reach| reach.row.clone()).collect();
-    let carried = simulated(&watch, &rows, 2, &line)?;
+    let carried = simulated(&watch, &rows, (first + second, all), &line)?;
     watch.finish();
     let ran = || [&found, &tried, &carried].into_iter().filter_map(|ran| ran.results.as_ref());
     let (all, reused) =
@@ -358,11 +360,11 @@ impl Ran {
     }
 }
 
-/// Runs rows as the points of one study: number `i` of three. If a row fails, the others still count.
-fn simulated(watch: &Watch, rows: &[Row], i: usize, line: &[String]) -> Result<Ran, Failure> {
+/// Runs rows as the points of one study, whose replications come after others of all. If a row fails, the others still count.
+fn simulated(watch: &Watch, rows: &[Row], after: (usize, usize), line: &[String]) -> Result<Ran, Failure> {
     let joined = |rows: &[&Row]| {
         let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
-        let results = watch.run(&Study::join(parts.collect()), (i, 3), line.to_vec())?;
+        let results = watch.run_after(&Study::join(parts.collect()), after, line.to_vec())?;
         match results.run.partial {
             true => Err(Failure::Interrupted(
                 "finished replications are in the cache, unless it is off: run the same command to continue"

@@ -11,6 +11,9 @@ pub(super) fn write(job: &mut Job<'_>) {
     let (mut config, mut rules, mut undo) = (String::new(), String::new(), String::new());
     let mut slots = SLOTS;
     for (number, pipe) in [(0, 1), (1, 2)] {
+        if !job.writes(number) {
+            continue;
+        }
         let (rate, _) = job.told(number);
         let queue = &job.queues[number];
         let words = queue.in_a_row("queue");

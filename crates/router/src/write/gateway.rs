@@ -7,6 +7,9 @@ use crate::offer::OF_THE_LINK;
 use crate::shaped::FULL;
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
+    if !(job.writes(0) && job.writes(1)) {
+        return Err(Unwritable::NotAlone { platform: job.platform.title() });
+    }
     job.one_for_both()?;
     let rates = [job.told(0).0, job.told(1).0];
     let [down, up] = [job.queues[0].side, job.queues[1].side];

@@ -5,7 +5,8 @@ use quell_units::BitRate;
 use super::job::Job;
 
 pub(super) fn opnsense(job: &mut Job<'_>) {
-    for number in [0, 1] {
+    let shaped = job.numbers();
+    for number in [0, 1].into_iter().filter(|number| shaped.contains(number)) {
         let (rate, _) = job.told(number);
         let queue = &job.queues[number];
         let (bandwidth, metric) = bandwidth(rate, ["bit/s", "kbit/s"]);
@@ -28,7 +29,10 @@ pub(super) fn opnsense(job: &mut Job<'_>) {
         fields.push(("Description", format!("quell-{}", queue.direction)));
         job.part("Firewall > Shaper > Pipes > Add", lines(&fields));
     }
-    for (direction, way) in [("down", "in"), ("up", "out")] {
+    for (number, direction, way) in [(0, "down", "in"), (1, "up", "out")] {
+        if !shaped.contains(&number) {
+            continue;
+        }
         let fields = [
             ("Interface", job.shaped.wan.clone()),
             ("Proto", "ip".into()),
@@ -42,7 +46,8 @@ pub(super) fn opnsense(job: &mut Job<'_>) {
 }
 
 pub(super) fn pfsense(job: &mut Job<'_>) {
-    for number in [0, 1] {
+    let shaped = job.numbers();
+    for number in [0, 1].into_iter().filter(|number| shaped.contains(number)) {
         let (rate, _) = job.told(number);
         let queue = &job.queues[number];
         let (bandwidth, metric) = bandwidth(rate, ["Bit/s", "Kbit/s"]);
@@ -62,6 +67,8 @@ pub(super) fn pfsense(job: &mut Job<'_>) {
         let fields = [("Enable", "checked".into()), ("Name", name), ("Mask", "None".into())];
         job.part(format!("below the limiter quell-{direction}: Add new Queue"), lines(&fields));
     }
+    let pipe = |number: usize, name: &'static str| if shaped.contains(&number) { name } else { "none" };
+    let pipes = format!("{} / {}", pipe(1, "quell-up-queue"), pipe(0, "quell-down-queue"));
     let fields = [
         ("Action", "Match".into()),
         ("Interface", job.shaped.wan.clone()),
@@ -69,7 +76,7 @@ pub(super) fn pfsense(job: &mut Job<'_>) {
         ("Address Family", "IPv4".into()),
         ("Protocol", "Any".into()),
         ("Gateway", "the gateway of the link".into()),
-        ("In / Out pipe", "quell-up-queue / quell-down-queue".into()),
+        ("In / Out pipe", pipes),
     ];
     job.part("Firewall > Rules > Floating > Add", lines(&fields));
 }

@@ -6,7 +6,7 @@ use quell_units::BitRate;
 use crate::counted::{Counts, Told, signed};
 use crate::offer::{Offer, Setting};
 use crate::platform::Platform;
-use crate::shaped::{Shaped, Side};
+use crate::shaped::{Shaped, Side, Which};
 
 /// Texts to type, and notes on what they do not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,12 @@ pub enum Unwritable {
         down: &'static str,
         /// That of what goes out.
         up: &'static str,
+    },
+    /// The router shapes both directions or none.
+    #[error("{platform} shapes both directions; shape both, or use another system for one alone")]
+    NotAlone {
+        /// The router.
+        platform: &'static str,
     },
     /// The router shapes downloads where they leave to the hosts, and that device is not given.
     #[error("{platform} shapes downloads where they leave to the hosts; give that device, mostly {mostly}")]
@@ -181,7 +187,16 @@ impl Job<'_> {
 
     /// The directions that are written, as numbers of queues: what goes out, and what comes in.
     pub fn numbers(&self) -> &'static [usize] {
-        if self.port { &[1] } else { &[1, 0] }
+        match (self.port, self.shaped.which) {
+            (true, _) | (_, Which::Up) => &[1],
+            (_, Which::Down) => &[0],
+            (_, Which::Both) => &[1, 0],
+        }
+    }
+
+    /// Tells whether a direction is written, by the number of its queue.
+    pub fn writes(&self, number: usize) -> bool {
+        self.numbers().contains(&number)
     }
 
     /// The name of a direction's queue.

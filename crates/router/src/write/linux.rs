@@ -52,7 +52,13 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
         job.part("the same, to undo it", format!("tc qdisc del dev {wan} root\n"));
         return Ok(());
     }
-    let undo = format!("tc qdisc del dev {wan} root\ntc qdisc del dev {wan} ingress\nip link del {ifb}\n");
+    let mut undo = String::new();
+    if job.writes(1) {
+        undo.push_str(&format!("tc qdisc del dev {wan} root\n"));
+    }
+    if job.writes(0) {
+        undo.push_str(&format!("tc qdisc del dev {wan} ingress\nip link del {ifb}\n"));
+    }
     if !is_ppp(&wan) {
         job.part(format!("a shell of root, after each boot (lines for Linux {kernel})"), text);
         job.part("the same, to undo it", undo);

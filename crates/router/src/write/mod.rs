@@ -18,7 +18,7 @@ use quell_units::text::cut;
 
 use crate::offer::{Fit, Offer};
 use crate::platform::Platform;
-use crate::shaped::{Shaped, Side};
+use crate::shaped::{Shaped, Side, Which};
 
 use job::{Job, Queue};
 pub use job::{Part, Unwritable, Written};
@@ -29,8 +29,8 @@ const LEAST: BitRate = BitRate::from_bps(1_000);
 /// Writes what to type on a router for a link, where it goes, and what it does not say.
 ///
 /// # Errors
-/// If the router has no such algorithm and none that comes near, if it cannot tell the directions apart as asked, or if
-/// a device's name or a rate is none.
+/// If the router has no such algorithm and none that comes near, if it cannot tell the directions apart as asked or shape
+/// one alone, or if a device's name or a rate is none.
 pub fn write(platform: Platform, shaped: &Shaped) -> Result<Written, Unwritable> {
     written(platform, shaped, false)
 }
@@ -47,7 +47,11 @@ pub fn write_port(platform: Platform, port: &str, side: &Side) -> Result<Written
         return Err(Unwritable::NoPort { platform: platform.title() });
     }
     let side = Side { range: None, ..side.clone() };
-    written(platform, &Shaped { wan: port.into(), lan: None, down: side.clone(), up: side }, true)
+    written(
+        platform,
+        &Shaped { wan: port.into(), lan: None, down: side.clone(), up: side, which: Which::Both },
+        true,
+    )
 }
 
 fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, Unwritable> {
@@ -77,9 +81,10 @@ fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, U
     let offers = [queue(down)?, queue(up)?];
     let queues = [made(down, offers[0]), made(up, offers[1])];
     let mut job = Job { platform, shaped, queues, port, parts: Vec::new(), notes: Vec::new() };
-    for (direction, own) in notes {
-        for note in own {
-            job.note(direction, note);
+    for (number, (direction, own)) in notes.into_iter().enumerate() {
+        // The port's queue is both.
+        if port || job.writes(number) {
+            own.into_iter().for_each(|note| job.note(direction, note));
         }
     }
     match platform {

@@ -44,6 +44,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     // Linux counts the header that packets have on the device.
     let header = signed(quell_tc::header(Some(&job.shaped.wan)));
     let overhead = if cake || linklayer == "none" { counted } else { counted + padding - header };
+    // A rate of 0 is a direction that is not shaped.
+    let rate = |number: usize| if job.writes(number) { kilobits(rates[number]) } else { 0 }.to_string();
     let options = |number: usize| {
         let words = job.queues[number].in_a_row("uci.");
         match (cake, link.framing) {
@@ -55,8 +57,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     let mut fields: Vec<(&str, String)> = vec![
         ("enabled", "1".into()),
         ("interface", job.shaped.wan.clone()),
-        ("download", kilobits(rates[0]).to_string()),
-        ("upload", kilobits(rates[1]).to_string()),
+        ("download", rate(0)),
+        ("upload", rate(1)),
         ("qdisc", up.offer.native.into()),
         ("script", script.into()),
         ("linklayer", linklayer.into()),
@@ -71,7 +73,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         ("squash_ingress", "0".into()),
         ("qdisc_really_really_advanced", "1".into()),
     ];
-    for (number, [ecn, limit, target, rest]) in FIELDS.into_iter().enumerate() {
+    let written = FIELDS.into_iter().enumerate().filter(|(number, _)| job.writes(*number));
+    for (number, [ecn, limit, target, rest]) in written {
         for (field, word) in [(ecn, "uci.ecn"), (limit, "uci.limit"), (target, "uci.target")] {
             fields.extend(job.queues[number].text(word).map(|text| (field, text.to_string())));
         }

@@ -61,7 +61,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
                     (/queue interface print)";
         job.notes.push(note.into());
     }
-    if !job.port {
+    if !job.port && job.writes(0) {
         let note = format!(
             "all hosts are behind {}: with several ports of a bridge, shape downloads by a queue tree whose parent is \
              the bridge, with max-limit",

@@ -1,6 +1,6 @@
 //! Whole texts, as they are typed.
 
-use quell_router::{Platform, Range, Written, write};
+use quell_router::{Platform, Range, Shaped, Which, Written, write};
 use quell_units::BitRate;
 
 use crate::{default, shaped, side, with};
@@ -110,4 +110,33 @@ fn a_varying_link_has_limits() {
         link
     });
     assert!(other.unwrap().notes.iter().any(|note| note.contains("cake-autorate")));
+}
+
+/// A direction that is not shaped has no line: neither its rate nor its queue is anywhere, and nothing else changes.
+#[test]
+fn one_direction_alone_has_the_lines_of_that_one() {
+    for platform in Platform::all() {
+        let of = |which| {
+            let mut link = shaped("docsis", default("fq-codel"));
+            (link.wan, link.lan) = (platform.devices().0.into(), Some(platform.devices().1.into()));
+            write(platform, &Shaped { which, ..link })
+                .map(|written| written.parts.iter().map(|part| part.text.as_str()).collect::<String>())
+        };
+        let (both, down, up) = (of(Which::Both).unwrap(), of(Which::Down), of(Which::Up));
+        if platform == Platform::Gateway {
+            assert!(up.unwrap_err().to_string().contains("shapes both directions; shape both"));
+            continue;
+        }
+        let (down, up) = (down.unwrap(), up.unwrap());
+        let lacks = |text: &str, line: &&str| !text.lines().any(|own| own == *line);
+        let lines = |of: &dyn Fn(&&str) -> bool| both.lines().filter(of).count();
+        assert!(lines(&|line| lacks(&up, line)) > 0 && lines(&|line| lacks(&down, line)) > 0, "{platform:?}");
+        // Together they have all lines but that of pfSense which names both limiters.
+        let neither = lines(&|line| lacks(&up, line) && lacks(&down, line));
+        assert_eq!(neither, usize::from(platform == Platform::PfSense), "{platform:?}: {up}{down}");
+        assert!(!up.contains("quell-down") && !down.contains("quell-up"), "{platform:?}: {up}{down}");
+    }
+    let up =
+        write(Platform::OpenWrt, &Shaped { which: Which::Up, ..shaped("docsis", default("cake")) }).unwrap();
+    assert!(up.parts[0].text.contains("sqm.@queue[0].download='0'"), "{}", up.parts[0].text);
 }

@@ -7,7 +7,7 @@ mod page;
 mod refused;
 
 use quell_aqm::catalog::{AqmConfig, find};
-use quell_router::{Shaped, Side, technology};
+use quell_router::{Shaped, Side, Which, technology};
 use quell_units::QueueSize;
 
 /// An algorithm with its defaults.
@@ -38,5 +38,6 @@ fn shaped(link: &str, aqm: AqmConfig) -> Shaped {
         lan: Some("eth1".into()),
         down: side(link, "100 Mbit/s", aqm.clone()),
         up: side(link, "20 Mbit/s", aqm),
+        which: Which::Both,
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use quell_aqm::catalog::AqmConfig;
 use quell_router::technology::{ALIASES, TECHNOLOGIES};
-use quell_router::{Counts, Fit, Knob, Platform, Shaped, Side, Unit, Words, technology, write};
+use quell_router::{Counts, Fit, Knob, Platform, Shaped, Side, Unit, Which, Words, technology, write};
 use quell_units::{Framing, QueueSize};
 
 use crate::with;
@@ -62,6 +62,7 @@ fn example(platform: Platform) -> Shaped {
         lan: Some(lan.into()),
         down: side("50 Mbit/s", down),
         up: side("10 Mbit/s", up),
+        which: Which::Both,
     }
 }
 

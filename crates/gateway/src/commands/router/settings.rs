@@ -622,7 +622,7 @@ mod tests {
     /// What `quell recommend` writes for a gateway is read here, with every algorithm, and says the same.
     #[test]
     fn a_file_that_is_recommended_is_read() {
-        use quell_router::{Platform, Shaped, Side, technology, write};
+        use quell_router::{Platform, Shaped, Side, Which, technology, write};
 
         let more = [
             "algorithm = \"cake\"\nrtt = \"80 ms\"\ndiffserv = \"diffserv4\"\nack_filter = \"on\"",
@@ -639,7 +639,8 @@ mod tests {
                 range: None,
             };
             let (wan, lan) = ("eth0".into(), None);
-            let shaped = Shaped { wan, lan, down: side("100 Mbit/s"), up: side("20 Mbit/s") };
+            let shaped =
+                Shaped { wan, lan, down: side("100 Mbit/s"), up: side("20 Mbit/s"), which: Which::Both };
             let written = write(Platform::Gateway, &shaped).unwrap();
             let settings =
                 of(&written.parts[0].text).unwrap_or_else(|e| panic!("{e}: {}", written.parts[0].text));
