@@ -4,7 +4,7 @@ use quell_capture::{Transfer, Transfers};
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
 
-use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, levels, quantile};
+use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, levels, payload, quantile};
 
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -171,14 +171,15 @@ impl Observed {
         known.dedup();
         let paths: Vec<usize> =
             flows.iter().map(|flow| known.binary_search(&flow.path).unwrap_or(0)).collect();
-        let mut own = bases(&flows, &paths);
+        let payload = payload(&flows);
+        // Until the rate is known, the highest one stands for it.
+        let packet = f64::from(payload) / busiest(&flows, window).max(1.0);
+        let mut own = bases(&flows, &paths, packet);
         if let Some(rtt) = rtt {
             own.fill(rtt.nanos());
         }
         let base = own.iter().copied().min().unwrap_or(0) as f64 / 1e9;
-        let payload = flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1);
         let wire = f64::from(payload + HEADERS) / f64::from(payload);
-        let packet = f64::from(payload) / busiest(&flows, window).max(1.0);
         let full = full_rates(&flows, &own, window, packet);
         if let Some([from, to]) = levels(&full, &own, payload) {
             let megabits = |rate: f64| format!("{:.1}", 8e-6 * wire * rate);

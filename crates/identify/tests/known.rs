@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_capture::Transfer;
+use quell_capture::{Transfer, Trip};
 use quell_identify::{
     Answer, Discipline, Found, Interval, NAMES, Observed, Question, Run, Statistics, Unfit, identify,
     simulate, simulate_at_sender,
@@ -80,6 +80,25 @@ fn every_sender_is_simulated() {
 
 fn statistic(statistics: &Statistics, name: &str) -> f64 {
     statistics.0[NAMES.iter().position(|n| *n == name).unwrap()]
+}
+
+/// Applications begin with a few bytes (iperf3 sends 37), which are on a slow link for less time than a whole packet.
+#[test]
+fn small_packets_do_not_make_the_path_shorter() {
+    let text = scenario("1000 packets", "algorithm = \"codel\"", "");
+    let mut found = simulate_at_sender(&text, 77).unwrap();
+    let before = Observed::of(&found, 60.0, None, None).unwrap();
+    // 23.001 ms, and 37 bytes with headers at 4.6 Mbit/s.
+    let trip = 23_001_000 + (37 + 66) * 8 * 1000 / 46 * 10;
+    let first = found.transfers[0].span.0;
+    found.transfers[0].trips.insert(0, Trip { sent: first, trip, bytes: 37 });
+    let after = Observed::of(&found, 60.0, None, None).unwrap();
+    for (a, b) in before.flows.iter().zip(&after.flows) {
+        assert!((a.base_s - b.base_s).abs() < 2e-5, "{a:?} {b:?}");
+    }
+    for (name, (a, b)) in NAMES.iter().zip(before.statistics.0.iter().zip(after.statistics.0)) {
+        assert!((a - b).abs() < 0.01, "{name}: {a} {b}");
+    }
 }
 
 #[test]
