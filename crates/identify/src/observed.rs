@@ -4,7 +4,9 @@ use quell_capture::{Transfer, Transfers};
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
 
-use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, levels, payload, quantile};
+use crate::statistics::{
+    Frame, HEADERS, STRETCHES, Statistics, bases, full_rates, levels, payload, quantile,
+};
 
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -111,8 +113,6 @@ const SHORTEST: u32 = 5;
 const LEAST_PACKETS: u64 = 20;
 /// The most flows.
 const MOST: usize = 64;
-/// Headers that a packet with data has in simulations beside its payload: Ethernet, IPv4, TCP with time stamps.
-pub(crate) const HEADERS: u32 = 66;
 
 impl Observed {
     /// Measures a capture. At most `seconds` of it count. A rate that is given replaces the measured one, and so does a

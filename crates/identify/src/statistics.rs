@@ -59,6 +59,8 @@ const LEAST: f64 = 0.0005;
 /// The unevenness of a rate below which differences mean nothing: a delayed acknowledgment moves packets from one stretch to
 /// the next.
 const LEAST_UNEVEN: f64 = 0.03;
+/// Headers that a packet with data has in simulations beside its payload: Ethernet, IPv4, TCP with time stamps.
+pub(crate) const HEADERS: u32 = 66;
 /// The fewest stretches of which a rate is told.
 pub(crate) const STRETCHES: usize = 5;
 
@@ -80,17 +82,20 @@ impl Frame {
 /// The time that a packet of full size needs more than one of `bytes`, in nanoseconds, if it takes `packet` seconds on
 /// the link.
 fn smaller(bytes: u64, payload: u32, packet: f64) -> u64 {
-    let less = u64::from(payload).saturating_sub(bytes) as f64 / f64::from(payload.max(1));
-    (1e9 * packet * less) as u64
+    let less = u64::from(payload).saturating_sub(bytes) as f64;
+    (1e9 * packet * less / f64::from(payload + HEADERS)) as u64
 }
 
 /// The round trip of each flow's path without a queue, for a packet of full size, in nanoseconds: the shortest of all
-/// data. What is smaller took less time on the link, which counts as if it were of full size: the few bytes with which an
-/// application begins would make the path too short. A packet takes `packet` seconds on the link.
+/// data, or that of a handshake. What is smaller took less time on the link, and counts as if it were of full size: a
+/// handshake, or the few bytes with which an application begins, would make the path too short. A packet takes `packet`
+/// seconds on the link.
 pub(crate) fn bases(flows: &[&Transfer], paths: &[usize], packet: f64) -> Vec<u64> {
     let payload = payload(flows);
     let whole = |trip: &Trip| trip.trip + smaller(trip.bytes, payload, packet);
-    let least = |flow: &Transfer| flow.trips.iter().map(whole).min().unwrap_or(u64::MAX);
+    let handshake = |flow: &Transfer| flow.beyond.map(|there| there + smaller(0, payload, packet));
+    let least =
+        |flow: &Transfer| flow.trips.iter().map(whole).chain(handshake(flow)).min().unwrap_or(u64::MAX);
     let own: Vec<u64> = flows.iter().map(|flow| least(flow)).collect();
     let of_path = |path: usize| {
         let same = own.iter().zip(paths).filter(|(_, p)| **p == path).map(|(least, _)| *least);
