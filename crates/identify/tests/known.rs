@@ -258,6 +258,13 @@ fn what_a_capture_lacks_is_said() {
     assert_eq!(Observed::of(&one_way, 60.0, None, None), Err(Unfit::OneWay));
     let none = quell_capture::Transfers::default();
     assert_eq!(Observed::of(&none, 60.0, None, None), Err(Unfit::NoTcp { packets: 0, tcp: 0 }));
+    // The same flow a hundred times, and flows of a few packets.
+    let one = simulate_at_sender(&text, 77).unwrap();
+    let many = quell_capture::Transfers { transfers: vec![one.transfers[0].clone(); 100], ..one.clone() };
+    assert_eq!(Observed::of(&many, 60.0, None, None), Err(Unfit::Small { transfers: 100, bulk: 0 }),);
+    let mut small = one;
+    small.transfers.iter_mut().for_each(|flow| flow.packets.0 = 10);
+    assert_eq!(Observed::of(&small, 60.0, None, None), Err(Unfit::Small { transfers: 2, bulk: 0 }));
     // A window that never fills the link.
     let idle = text.replace("ecn = false", "ecn = false, max_window = 2");
     assert!(matches!(of(&idle), Err(Unfit::Idle { .. })), "{:?}", of(&idle));
