@@ -15,6 +15,8 @@ pub struct Trip {
     pub sent: u64,
     /// The time from then until an acknowledgment covered it, in nanoseconds.
     pub trip: u64,
+    /// The payload of the frame, in bytes: a small one takes less time on a link.
+    pub bytes: u64,
 }
 
 /// Data that were sent again.
@@ -317,7 +319,7 @@ impl Sender {
         let mut covered = |data: &UnderWay| {
             bytes += data.end - data.start;
             if !data.again {
-                newest = newest.max(Some(data.sent));
+                newest = newest.max(Some((data.sent, data.end - data.start)));
             }
         };
         let next = self.next;
@@ -344,8 +346,8 @@ impl Sender {
         if bytes > 0 {
             self.found.delivered.push((now, bytes));
         }
-        if let Some(sent) = newest {
-            self.found.trips.push(Trip { sent, trip: now.saturating_sub(sent) });
+        if let Some((sent, bytes)) = newest {
+            self.found.trips.push(Trip { sent, trip: now.saturating_sub(sent), bytes });
         }
     }
 

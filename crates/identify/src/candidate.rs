@@ -6,7 +6,8 @@ use quell_aqm::Seed;
 use quell_tcp::catalog::SENDERS;
 use serde::Serialize;
 
-use crate::observed::{HEADERS, Observed};
+use crate::observed::Observed;
+use crate::statistics::HEADERS;
 
 /// A discipline that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

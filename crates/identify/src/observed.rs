@@ -4,7 +4,9 @@ use quell_capture::{Transfer, Transfers};
 use quell_units::{BitRate, Duration};
 use serde::Serialize;
 
-use crate::statistics::{Frame, STRETCHES, Statistics, bases, full_rates, levels, quantile};
+use crate::statistics::{
+    Frame, HEADERS, STRETCHES, Statistics, bases, full_rates, levels, payload, quantile,
+};
 
 /// A flow, as it is simulated again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -95,13 +97,16 @@ pub enum Unfit {
         /// The rate after.
         to: String,
     },
-    /// It has more flows than are simulated.
-    #[error("has {flows} bulk flows; at most {most} are simulated. Capture fewer flows")]
-    Many {
-        /// Its flows.
-        flows: usize,
-        /// The most.
-        most: usize,
+    /// Most of its data are of small transfers.
+    #[error(
+        "has no bulk transfers to simulate: of its {transfers} TCP transfers {bulk} carry 2% of the data or more, and most data \
+         are of others; capture a few bulk transfers through the bottleneck, such as iperf3"
+    )]
+    Small {
+        /// Its transfers with data.
+        transfers: usize,
+        /// Those that carry much.
+        bulk: usize,
     },
 }
 
@@ -109,10 +114,8 @@ pub enum Unfit {
 const SHORTEST: u32 = 5;
 /// The fewest packets of a flow that counts.
 const LEAST_PACKETS: u64 = 20;
-/// The most flows.
-const MOST: usize = 64;
-/// Headers that a packet with data has in simulations beside its payload: Ethernet, IPv4, TCP with time stamps.
-pub(crate) const HEADERS: u32 = 66;
+/// One of so many bytes of data must be a flow's for it to count, so there are at most as many flows.
+const MOST: u64 = 50;
 
 impl Observed {
     /// Measures a capture. At most `seconds` of it count. A rate that is given replaces the measured one, and so does a
@@ -134,7 +137,7 @@ impl Observed {
         let all: Vec<&Transfer> = found
             .transfers
             .iter()
-            .filter(|t| 50 * t.packets.2 >= total && t.packets.0 >= LEAST_PACKETS)
+            .filter(|t| MOST * t.packets.2 >= total && t.packets.0 >= LEAST_PACKETS)
             .collect();
         // All times count from the first packet of these; what is outside of the part that counts is left out.
         let origin = all.iter().map(|flow| begin(flow)).min().unwrap_or(0);
@@ -143,10 +146,10 @@ impl Observed {
         let carried = |t: &Transfer| t.delivered.iter().map(|(_, bytes)| bytes).sum::<u64>();
         let total: u64 = parts.iter().map(carried).sum();
         // What carries less than 2% of all neither fills a queue nor tells much of it.
-        let is_bulk = |t: &&Transfer| 50 * carried(t) >= total && t.packets.0 >= LEAST_PACKETS;
+        let is_bulk = |t: &&Transfer| MOST * carried(t) >= total && t.packets.0 >= LEAST_PACKETS;
         let flows: Vec<&Transfer> = parts.iter().filter(is_bulk).collect();
-        if flows.len() > MOST {
-            return Err(Unfit::Many { flows: flows.len(), most: MOST });
+        if 2 * flows.iter().map(|flow| carried(flow)).sum::<u64>() < total {
+            return Err(Unfit::Small { transfers: parts.len(), bulk: flows.len() });
         }
         if flows.iter().all(|flow| flow.trips.is_empty()) {
             return Err(Unfit::OneWay);
@@ -171,14 +174,15 @@ impl Observed {
         known.dedup();
         let paths: Vec<usize> =
             flows.iter().map(|flow| known.binary_search(&flow.path).unwrap_or(0)).collect();
-        let mut own = bases(&flows, &paths);
+        let payload = payload(&flows);
+        // Until the rate is known, the highest one stands for it.
+        let packet = f64::from(payload) / busiest(&flows, window).max(1.0);
+        let mut own = bases(&flows, &paths, packet);
         if let Some(rtt) = rtt {
             own.fill(rtt.nanos());
         }
         let base = own.iter().copied().min().unwrap_or(0) as f64 / 1e9;
-        let payload = flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1);
         let wire = f64::from(payload + HEADERS) / f64::from(payload);
-        let packet = f64::from(payload) / busiest(&flows, window).max(1.0);
         let full = full_rates(&flows, &own, window, packet);
         if let Some([from, to]) = levels(&full, &own, payload) {
             let megabits = |rate: f64| format!("{:.1}", 8e-6 * wire * rate);

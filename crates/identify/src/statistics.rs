@@ -1,6 +1,6 @@
 //! The statistics of a capture, which are the same function of a real one and of a simulated one.
 
-use quell_capture::Transfer;
+use quell_capture::{Transfer, Trip};
 
 /// The number of statistics.
 pub const COUNT: usize = 18;
@@ -59,6 +59,8 @@ const LEAST: f64 = 0.0005;
 /// The unevenness of a rate below which differences mean nothing: a delayed acknowledgment moves packets from one stretch to
 /// the next.
 const LEAST_UNEVEN: f64 = 0.03;
+/// Headers that a packet with data has in simulations beside its payload: Ethernet, IPv4, TCP with time stamps.
+pub(crate) const HEADERS: u32 = 66;
 /// The fewest stretches of which a rate is told.
 pub(crate) const STRETCHES: usize = 5;
 
@@ -77,15 +79,34 @@ impl Frame {
     }
 }
 
-/// The shortest round trip of each flow's path, in nanoseconds.
-pub(crate) fn bases(flows: &[&Transfer], paths: &[usize]) -> Vec<u64> {
-    let least = |flow: &Transfer| flow.trips.iter().map(|trip| trip.trip).min().unwrap_or(u64::MAX);
+/// The time that a packet of full size needs more than one of `bytes`, in nanoseconds, if it takes `packet` seconds on
+/// the link.
+fn smaller(bytes: u64, payload: u32, packet: f64) -> u64 {
+    let less = u64::from(payload).saturating_sub(bytes) as f64;
+    (1e9 * packet * less / f64::from(payload + HEADERS)) as u64
+}
+
+/// The round trip of each flow's path without a queue, for a packet of full size, in nanoseconds: the shortest of all
+/// data, or that of a handshake. What is smaller took less time on the link, and counts as if it were of full size: a
+/// handshake, or the few bytes with which an application begins, would make the path too short. A packet takes `packet`
+/// seconds on the link.
+pub(crate) fn bases(flows: &[&Transfer], paths: &[usize], packet: f64) -> Vec<u64> {
+    let payload = payload(flows);
+    let whole = |trip: &Trip| trip.trip + smaller(trip.bytes, payload, packet);
+    let handshake = |flow: &Transfer| flow.beyond.map(|there| there + smaller(0, payload, packet));
+    let least =
+        |flow: &Transfer| flow.trips.iter().map(whole).chain(handshake(flow)).min().unwrap_or(u64::MAX);
     let own: Vec<u64> = flows.iter().map(|flow| least(flow)).collect();
     let of_path = |path: usize| {
         let same = own.iter().zip(paths).filter(|(_, p)| **p == path).map(|(least, _)| *least);
         same.min().unwrap_or(0)
     };
     paths.iter().map(|path| of_path(*path)).collect()
+}
+
+/// The payload of a packet of full size, in bytes.
+pub(crate) fn payload(flows: &[&Transfer]) -> u32 {
+    flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1)
 }
 
 /// The quantile of sorted values; 0 of none.
@@ -107,17 +128,21 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 impl Statistics {
     /// The statistics of flows within a frame.
     pub(crate) fn of(flows: &[&Transfer], frame: &Frame) -> Statistics {
-        let bases = bases(flows, &frame.paths);
+        let bases = bases(flows, &frame.paths, frame.packet);
+        let payload = payload(flows);
         let floor = frame.floor();
         let log = |delay: f64| libm::log(delay.max(0.0) + floor);
-        let excess = |i: usize, trip: u64| trip.saturating_sub(bases[i]) as f64 / 1e9;
+        let excess = |i: usize, trip: &Trip| {
+            let whole = trip.trip + smaller(trip.bytes, payload, frame.packet);
+            whole.saturating_sub(bases[i]) as f64 / 1e9
+        };
         // By the time at which data were sent, in seconds.
         let series: Vec<Vec<(u64, f64)>> = flows
             .iter()
             .enumerate()
             .map(|(i, flow)| {
                 let inside = flow.trips.iter().filter(|trip| frame.has(trip.sent));
-                let mut own: Vec<(u64, f64)> = inside.map(|trip| (trip.sent, excess(i, trip.trip))).collect();
+                let mut own: Vec<(u64, f64)> = inside.map(|trip| (trip.sent, excess(i, trip))).collect();
                 own.sort_by_key(|(sent, _)| *sent);
                 own
             })
@@ -132,7 +157,6 @@ impl Statistics {
             .filter(|(at, _)| frame.has(*at))
             .map(|(_, bytes)| bytes)
             .sum();
-        let payload = flows.iter().map(|flow| flow.payload).max().unwrap_or(1).max(1);
         let sent = (delivered / u64::from(payload)).max(1) as f64;
         let rate = |part: f64, whole: f64| libm::log((part + 0.5) / (whole + 1.0));
         let acks = || flows.iter().flat_map(|flow| &flow.acknowledgments).filter(|(at, _)| frame.has(*at));
@@ -164,7 +188,7 @@ impl Statistics {
             autocorrelation(&series, frame),
             differences(&series, frame).map_or(0.0, |d| log(d) - log(q50)),
             fairness(flows, frame),
-            new_flows(flows, &bases).map_or(0.0, |delay| log(delay) - log(q50)),
+            new_flows(flows, &bases, frame.packet).map_or(0.0, |delay| log(delay) - log(q50)),
             libm::log(unevenness(full_rates(flows, &bases, frame.window, frame.packet)) + LEAST_UNEVEN),
         ];
         Statistics(values)
@@ -322,8 +346,10 @@ fn unevenness(rates: Vec<f64>) -> f64 {
 }
 
 /// The mean delay of handshakes while other flows had data under way; none without such.
-fn new_flows(flows: &[&Transfer], bases: &[u64]) -> Option<f64> {
+fn new_flows(flows: &[&Transfer], bases: &[u64], packet: f64) -> Option<f64> {
     let second = 1_000_000_000;
+    // Handshakes carry nothing.
+    let more = smaller(0, payload(flows), packet);
     let is_loaded = |i: usize, at: u64| {
         let others = flows.iter().enumerate().filter(|(j, _)| *j != i);
         others.into_iter().any(|(_, other)| other.span.0 + second < at && at < other.span.1)
@@ -333,7 +359,7 @@ fn new_flows(flows: &[&Transfer], bases: &[u64]) -> Option<f64> {
         .enumerate()
         .filter_map(|(i, flow)| {
             let ((at, _), there) = (flow.handshake?, flow.beyond?);
-            is_loaded(i, at).then(|| there.saturating_sub(bases[i]) as f64 / 1e9)
+            is_loaded(i, at).then(|| (there + more).saturating_sub(bases[i]) as f64 / 1e9)
         })
         .collect();
     (!delays.is_empty()).then(|| delays.iter().sum::<f64>() / delays.len() as f64)

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_capture::Transfer;
+use quell_capture::{Transfer, Trip};
 use quell_identify::{
     Answer, Discipline, Found, Interval, NAMES, Observed, Question, Run, Statistics, Unfit, identify,
     simulate, simulate_at_sender,
@@ -80,6 +80,36 @@ fn every_sender_is_simulated() {
 
 fn statistic(statistics: &Statistics, name: &str) -> f64 {
     statistics.0[NAMES.iter().position(|n| *n == name).unwrap()]
+}
+
+/// Applications begin with a few bytes (iperf3 sends 37), which are on a slow link for less time than a whole packet.
+#[test]
+fn small_packets_do_not_make_the_path_shorter() {
+    let text = scenario("1000 packets", "algorithm = \"codel\"", "");
+    let mut found = simulate_at_sender(&text, 77).unwrap();
+    let before = Observed::of(&found, 60.0, None, None).unwrap();
+    // 23.001 ms, and 37 bytes with headers at 4.6 Mbit/s.
+    let trip = 23_001_000 + (37 + 66) * 8 * 1000 / 46 * 10;
+    let first = found.transfers[0].span.0;
+    found.transfers[0].trips.insert(0, Trip { sent: first, trip, bytes: 37 });
+    let after = Observed::of(&found, 60.0, None, None).unwrap();
+    for (a, b) in before.flows.iter().zip(&after.flows) {
+        assert!((a.base_s - b.base_s).abs() < 2e-5, "{a:?} {b:?}");
+    }
+    for (name, (a, b)) in NAMES.iter().zip(before.statistics.0.iter().zip(after.statistics.0)) {
+        assert!((a - b).abs() < 0.01, "{name}: {a} {b}");
+    }
+}
+
+/// Where data always wait, the handshake of the first flow still found the queue empty.
+#[test]
+fn a_handshake_shows_the_path_without_a_queue() {
+    let text = scenario("60 packets", "algorithm = \"drop-tail\"", "");
+    let mut found = simulate_at_sender(&text, 77).unwrap();
+    found.transfers.iter_mut().for_each(|flow| flow.trips.retain(|trip| trip.trip > 40_000_000));
+    let base = Observed::of(&found, 60.0, None, None).unwrap().flows[0].base_s;
+    // 23.001 ms, and 1514 bytes at 4.6 Mbit/s.
+    assert!((base - 0.025_634).abs() < 5e-5, "{base}");
 }
 
 #[test]
@@ -161,15 +191,16 @@ fn a_link_whose_rate_changes_is_none_of_these() {
         .map(|(i, rate)| format!("{{ at = \"{} ms\", rate = \"{rate} Mbit/s\" }}", 300 * i))
         .collect();
     let more = format!("changes = {{ list = [{}], repeat = \"1500 ms\" }}\n", changes.join(", "));
-    for aqm in ["algorithm = \"pie\"", "algorithm = \"codel\"", "algorithm = \"drop-tail\""] {
-        match observed(&scenario("60 packets", aqm, &more)) {
-            Ok(observed) => {
-                let answer = answer(&observed, &Discipline::ALL);
-                assert!(answer.likely().is_empty(), "{aqm} {observed:?} {answer:?}");
-            }
-            Err(why) => assert!(matches!(why, Unfit::Changing { .. }), "{aqm}: {why}"),
-        }
+    let of = |aqm| observed(&scenario("60 packets", aqm, &more));
+    // AQMs let the queue run empty, so few stretches are full: no candidate is as uneven as these.
+    for aqm in ["algorithm = \"pie\"", "algorithm = \"codel\""] {
+        let observed = of(aqm).unwrap();
+        let answer = answer(&observed, &Discipline::ALL);
+        assert!(answer.likely().is_empty(), "{aqm} {observed:?} {answer:?}");
     }
+    // A full buffer shows the rate all the time, whose five values are two levels to the measurement.
+    let full = of("algorithm = \"drop-tail\"");
+    assert!(matches!(full, Err(Unfit::Changing { .. })), "{full:?}");
 }
 
 #[test]
@@ -227,6 +258,13 @@ fn what_a_capture_lacks_is_said() {
     assert_eq!(Observed::of(&one_way, 60.0, None, None), Err(Unfit::OneWay));
     let none = quell_capture::Transfers::default();
     assert_eq!(Observed::of(&none, 60.0, None, None), Err(Unfit::NoTcp { packets: 0, tcp: 0 }));
+    // The same flow a hundred times, and flows of a few packets.
+    let one = simulate_at_sender(&text, 77).unwrap();
+    let many = quell_capture::Transfers { transfers: vec![one.transfers[0].clone(); 100], ..one.clone() };
+    assert_eq!(Observed::of(&many, 60.0, None, None), Err(Unfit::Small { transfers: 100, bulk: 0 }),);
+    let mut small = one;
+    small.transfers.iter_mut().for_each(|flow| flow.packets.0 = 10);
+    assert_eq!(Observed::of(&small, 60.0, None, None), Err(Unfit::Small { transfers: 2, bulk: 0 }));
     // A window that never fills the link.
     let idle = text.replace("ecn = false", "ecn = false, max_window = 2");
     assert!(matches!(of(&idle), Err(Unfit::Idle { .. })), "{:?}", of(&idle));

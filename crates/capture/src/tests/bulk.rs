@@ -25,7 +25,7 @@ fn a_transfer_has_its_trips_and_what_was_sent_again() {
     assert_eq!((flow.handshake, flow.beyond), (Some((0, 26 * MS)), Some(25 * MS)));
     assert_eq!(flow.span, (100 * MS, 140 * MS));
     // From 100 to 130 ms by the number, from 102 to 133 ms by the range; what was sent twice has none.
-    let trip = |sent, trip| Trip { sent: sent * MS, trip: trip * MS };
+    let trip = |sent, trip| Trip { sent: sent * MS, trip: trip * MS, bytes: 1000 };
     assert_eq!(flow.trips, [trip(100, 30), trip(102, 31)]);
     assert_eq!(flow.again, [Again { first: 101 * MS, at: 140 * MS, packets: 1 }]);
     assert_eq!(flow.delivered, [(130 * MS, 1000), (133 * MS, 1000), (170 * MS, 1000)]);
@@ -51,7 +51,7 @@ fn a_part_of_a_transfer_has_its_own_times_and_counts() {
     let whole = &found.transfers[0];
     let part = whole.between(101 * MS, 150 * MS).unwrap();
     assert_eq!((part.span, part.handshake), ((0, 39 * MS), None));
-    assert_eq!(part.trips, [Trip { sent: MS, trip: 31 * MS }]);
+    assert_eq!(part.trips, [Trip { sent: MS, trip: 31 * MS, bytes: 1000 }]);
     assert_eq!(part.again, [Again { first: 0, at: 39 * MS, packets: 1 }]);
     assert_eq!(part.delivered, [(29 * MS, 1000), (32 * MS, 1000)]);
     assert_eq!(part.acknowledgments, [29, 32].map(|ms| (ms * MS, false)));
