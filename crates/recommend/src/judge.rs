@@ -21,8 +21,12 @@ pub struct Answer {
     pub verdict: String,
 }
 
+/// The part of a goodput, in each direction, from which on another is about as much: nobody would notice the rest.
+const ALIKE: f64 = 0.98;
+
 /// Ranks the rows of a plan by what was found of each, in their order: those whose intervals are wholly within the goal, those
-/// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput. Where the goal
+/// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput; where that is
+/// about as much as the most, the link as it is comes first, then what is further within the goal. Where the goal
 /// asks for no goodput, distance and goodput count alike: to come nearer by a factor is worth no more of it than that factor.
 /// A row whose simulation failed comes last.
 pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
@@ -47,18 +51,80 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         let limited = [plan.down.limited, plan.up.limited];
         order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
-    let distance = |row: &Judged| if asks { row.excess() } else { row.excess() - row.score };
-    let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
-    order.sort_by(|(a, _), (b, _)| {
-        let by = match a.meets() && b.meets() {
-            true => b.score.total_cmp(&a.score),
-            false => distance(a).total_cmp(&distance(b)),
-        };
-        class(a).cmp(&class(b)).then(by)
-    });
+    sort(&mut order, |candidate| candidate.shape == Shape::None, asks);
     let words: Vec<String> = (0..order.len()).map(|i| why(request, plan, &order, i)).collect();
     let met = order.first().is_some_and(|(best, _)| best.meets());
     let verdict = said(request, plan, &order);
     let rows = order.into_iter().zip(words).map(|((judged, _), why)| Judged { why, ..judged }).collect();
     Answer { rows, met, verdict }
+}
+
+/// Puts rows in their order; `asks` where the goal asks for goodput.
+fn sort<T>(order: &mut [(Judged, T)], is_today: impl Fn(&T) -> bool, asks: bool) {
+    let distance = |row: &Judged| if asks { row.excess() } else { row.excess() - row.score };
+    let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
+    let scores: Vec<_> = order.iter().map(|(row, _)| (class(row), row.score)).collect();
+    let most =
+        |of| scores.iter().filter(|(its, _)| *its == of).fold(f64::NEG_INFINITY, |m, (_, s)| m.max(*s));
+    let rank = |(row, it): &(Judged, T)| match row.meets() {
+        true if row.score < most(class(row)) + 2.0 * libm::log(ALIKE) => (2, -row.score),
+        true => (u8::from(!is_today(it)), row.slack()),
+        false => (0, distance(row)),
+    };
+    order.sort_by(|a, b| {
+        let ((of_a, by_a), (of_b, by_b)) = (rank(a), rank(b));
+        class(&a.0).cmp(&class(&b.0)).then(of_a.cmp(&of_b)).then(by_a.total_cmp(&by_b))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Verdict;
+
+    fn row(name: &str, ratio: f64, sure: bool, goodput: f64) -> (Judged, bool) {
+        let verdict = Verdict { asked: String::new(), found: None, holds: ratio < 1.0, sure, ratio };
+        let judged = Judged {
+            name: name.to_string(),
+            cells: Vec::new(),
+            verdicts: vec![verdict],
+            why: String::new(),
+            failed: None,
+            score: goodput.ln(),
+        };
+        (judged, name == "today")
+    }
+
+    fn order(mut rows: Vec<(Judged, bool)>) -> Vec<String> {
+        sort(&mut rows, |today| *today, false);
+        rows.into_iter().map(|(row, _)| row.name).collect()
+    }
+
+    /// What has much more goodput wins; what has about as much and is further within the goal wins, too; what is only met on
+    /// average comes after that, and what is missed last.
+    #[test]
+    fn goodput_counts_where_it_can_be_noticed() {
+        let rows = vec![
+            row("misses", 1.5, true, 200.0),
+            row("unsure", 0.9, false, 120.0),
+            row("less", 0.01, true, 90.0),
+            row("near", 0.05, true, 98.0),
+            row("most", 0.4, true, 100.0),
+        ];
+        assert_eq!(order(rows), ["near", "most", "less", "unsure", "misses"]);
+    }
+
+    /// A link that meets the goal with as much goodput is left alone.
+    #[test]
+    fn nothing_is_to_be_typed_without_need() {
+        assert_eq!(
+            order(vec![row("today", 0.9, true, 99.0), row("new", 0.1, true, 100.0)]),
+            ["today", "new"]
+        );
+        assert_eq!(
+            order(vec![row("today", 0.9, true, 80.0), row("new", 0.1, true, 100.0)]),
+            ["new", "today"]
+        );
+        assert_eq!(order(vec![row("today", 1.1, true, 99.0), row("new", 0.1, true, 50.0)]), ["new", "today"]);
+    }
 }

@@ -99,6 +99,11 @@ impl Judged {
         self.verdicts.iter().map(|verdict| libm::log(verdict.ratio.max(1.0))).sum()
     }
 
+    /// How far within the goal it is: the same logarithm without a limit, below 0 where all holds.
+    pub(crate) fn slack(&self) -> f64 {
+        self.verdicts.iter().map(|verdict| libm::log(verdict.ratio.max(f64::MIN_POSITIVE))).sum()
+    }
+
     /// The conditions that are missed, in words.
     pub(crate) fn missed(&self) -> String {
         let missed = self.verdicts.iter().filter(|verdict| !verdict.holds);

@@ -30,7 +30,8 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
     };
     match (best.meets(), candidate.shape) {
         (true, Shape::None) => format!(
-            "leave the link as it is: it meets {} without a shaper, and no candidate that does has more goodput{unsure}",
+            "leave the link as it is: it meets {} without a shaper, and no candidate that does has noticeably more \
+             goodput{unsure}",
             request.goal
         ),
         (true, _) => format!("{} meets {}{unsure}{model}", best.name, request.goal),
@@ -277,7 +278,10 @@ pub(crate) fn why(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]
         (None, _) => {
             format!("no figure differs from {}'s by more than the intervals: either will do", best.name)
         }
-        (Some(than), true) => format!("{than}, but on average less goodput than {}", best.name),
+        (Some(than), true) if row.score < best.score => {
+            format!("{than}, but on average less goodput than {}", best.name)
+        }
+        (Some(than), true) => format!("{than}, but is not as far within the goal as {}", best.name),
         (Some(than), false) => than,
     }
 }
