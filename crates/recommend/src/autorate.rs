@@ -20,7 +20,7 @@ pub(crate) const MODEL: &str =
 /// The number of hosts that are pinged in turn.
 pub(crate) const REFLECTORS: usize = 6;
 /// The time between pings: each host is pinged every 0.3 s.
-pub(crate) const PING_US: i64 = 300_000 / REFLECTORS as i64;
+pub(crate) const PING_US: i64 = 50_000;
 /// The time between measurements of the achieved rates, unless packets take longer.
 pub(crate) const ACHIEVED_US: i64 = 200_000;
 
@@ -121,7 +121,8 @@ impl Autorate {
         let at = self.at;
         self.at = (at + 1) % WINDOW;
         self.delays[at] = beyond;
-        let mean = self.delays.iter().sum::<i64>() / WINDOW as i64;
+        let (sum, n) = self.delays.iter().fold((0, 0), |(sum, n), delay| (sum + delay, n + 1));
+        let mean = sum / n;
         for way in &mut self.ways {
             way.sample(now, at, beyond, mean);
         }
@@ -189,6 +190,8 @@ const STEP_US: i64 = PING_US / 10;
 /// The time that CAKE and the senders take to come down to the shaper's rate, besides a round trip: CoDel's interval (RFC 8289
 /// section 4.2).
 const SETTLES: f64 = 0.1;
+/// The rate of a link that sends nothing, in bit/s, by which times can be divided.
+const OUTAGE: f64 = 1000.0;
 /// A change of the shaper's rate that the course leaves out.
 const SMALL: f64 = 0.05;
 
@@ -233,9 +236,10 @@ pub(crate) fn follow(pipes: [&Pipe; 2], round_trip: Duration, end: Duration) -> 
     let mut answers: VecDeque<(i64, usize, i64)> = VecDeque::new();
     let mut measured_at = 0;
     let end_us = libm::ceil(end.as_secs_f64() * 1e6) as i64;
-    for (n, now) in (0..end_us).step_by(STEP_US as usize).enumerate() {
-        let time = Duration::from_micros(now as u64);
-        let links = pipes.map(|pipe| pipe.course.at(time).bps() as f64);
+    let times = std::iter::successors(Some(0), |now| Some(now + STEP_US)).take_while(|now| *now < end_us);
+    for (n, now) in times.enumerate() {
+        let time = Duration::from_micros(u64::try_from(now).unwrap_or_default());
+        let links = pipes.map(|pipe| (pipe.course.at(time).bps() as f64).max(OUTAGE));
         if n % 10 == 0 {
             let waits = fluids[0].wait(links[0]) + fluids[1].wait(links[1]);
             let round_trip = ((base + waits) * 1e6) as i64;

@@ -9,7 +9,6 @@ use crate::course::rate;
 use crate::goal::{Condition, Threshold};
 use crate::load::FRAME;
 use crate::measure::{Column, Kind};
-use crate::reach::{MOST_FURTHER, OTHERWISE};
 use crate::request::Request;
 use crate::scenario::{Bed, write};
 use crate::size::{Size, size};
@@ -47,16 +46,6 @@ pub struct Row {
 }
 
 impl Plan {
-    /// The most replications of each of three rounds: the rows, those that the answer to them asks for ([`further()`]), and
-    /// those that tell how far it carries ([`reach()`]).
-    ///
-    /// [`further()`]: crate::further()
-    /// [`reach()`]: crate::reach()
-    pub fn rounds(&self) -> [usize; 3] {
-        let (seeds, reach_seeds) = (self.size.seeds as usize, self.size.reach_seeds as usize);
-        [self.rows.len() * seeds, MOST_FURTHER * seeds, OTHERWISE.len() * reach_seeds]
-    }
-
     /// The time and the number of the runs, in words.
     pub fn runs(&self) -> String {
         let Size { duration, warmup, seeds, reach_seeds } = self.size;

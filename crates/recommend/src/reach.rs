@@ -41,6 +41,18 @@ const LEAST: f64 = 0.25;
 /// The most rows that [`further`] has.
 pub(crate) const MOST_FURTHER: usize = FURTHER.len() + 1;
 
+impl Plan {
+    /// The most replications of each of three rounds: the rows, those that the answer to them asks for ([`further()`]), and
+    /// those that tell how far it carries ([`reach()`]).
+    ///
+    /// [`further()`]: crate::further()
+    /// [`reach()`]: crate::reach()
+    pub fn rounds(&self) -> [usize; 3] {
+        let (seeds, reach_seeds) = (self.size.seeds as usize, self.size.reach_seeds as usize);
+        [self.rows.len() * seeds, MOST_FURTHER * seeds, OTHERWISE.len() * reach_seeds]
+    }
+}
+
 /// The rows that the answer to a plan asks for: the best candidate in one direction alone, where what one has today meets the
 /// goal in the other; and with lower rates, where the goal is missed because packets still wait in the modem.
 ///

@@ -199,7 +199,7 @@ fn follow(bed: &Bed<'_>, candidate: &Candidate) -> [Course; 2] {
                 base: kbps(candidate.shaper(way).rate),
                 most: kbps(most),
                 moves: candidate.range(way).is_some(),
-                packet: 8 * wire.get() as i64,
+                packet: i64::try_from(8 * wire.get()).unwrap_or(i64::MAX),
             },
             course,
             buffer: (8 * wire.get() * way.modem) as f64,

@@ -375,13 +375,13 @@ pub struct RecommendRequest {
     pub load: Option<String>,
     /// The most that the router's processor shapes, both directions together, such as "150 Mbit/s".
     pub cpu_limit: Option<String>,
-    /// What was found: of each answer so far, of each of its runs.
+    /// The results of the runs so far, in the order of the answers that asked for them.
     #[serde(default)]
     #[cfg_attr(test, ts(as = "Option<Vec<Vec<RecommendedFound>>>", optional))]
     pub found: Vec<Vec<RecommendedFound>>,
 }
 
-/// What was found of a run.
+/// The results of a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(ts_rs::TS))]
