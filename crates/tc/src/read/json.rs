@@ -284,9 +284,8 @@ fn of_codel(shown: &Number) -> String {
 /// The counters of an item, if it has some.
 fn counters(item: &Map<String, Value>) -> Option<Counters> {
     let number = |key: &str| item.get(key).and_then(Value::as_u64);
-    if number("bytes").or(number("packets")).is_none() {
-        return None;
-    }
+    // An item without both has no counters.
+    number("bytes").or(number("packets"))?;
     let known = ["bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen", "tins"];
     let mut counters = Counters::default();
     let mut of = |name: &'static str| counters.known(name, number(name));

@@ -188,7 +188,7 @@ pub fn run(
     }
     if link.stab.is_some() {
         terminal::note("stab: bytes are those of its table of sizes, so figures of bytes are left out");
-    } else if header.get() > 0 {
+    } else if header.get() > 0 && !counters.lacking.contains(&"bytes") {
         terminal::note("tc counts packets with 14 B of Ethernet, which are taken off here");
     }
     Ok(())
