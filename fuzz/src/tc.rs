@@ -24,7 +24,7 @@ pub fn tc(data: &[u8]) {
 fn line(of: &Meaning) -> Option<String> {
     let link = Link { rate: None, buffer: of.buffer, ecn: of.ecn, mean_packet: Bytes::new(1000) };
     let place = Place::Root { device: "eth0".into() };
-    write(&of.aqm, &link, &place, Kernel::NEWEST).ok().map(|written| written.lines.concat())
+    write(&of.aqm, &link, &place, Kernel::NEWEST).ok().map(|written| written.lines.join("\n"))
 }
 
 /// The meaning of a line that was written.

@@ -494,6 +494,7 @@ pub struct Watch {
     stop: &'static AtomicBool,
     said: AtomicBool,
     /// The most replications that [`Watch::run_after`] has shown as finished.
+    #[cfg(feature = "all")]
     furthest: AtomicUsize,
 }
 
@@ -511,6 +512,7 @@ impl Watch {
             since: Instant::now(),
             stop: interrupt::listen(),
             said: AtomicBool::new(false),
+            #[cfg(feature = "all")]
             furthest: AtomicUsize::new(0),
         }
     }
@@ -561,6 +563,7 @@ impl Watch {
     }
 
     /// Runs a study whose replications come after `before` others of `all`. What runs again moves no bar back.
+    #[cfg(feature = "all")]
     pub fn run_after(
         &self,
         study: &Study,

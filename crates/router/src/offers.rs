@@ -53,6 +53,18 @@ const CAKE_ISOLATION: Unit = Names(&[
 const CAKE_TINS: Unit =
     Names(&[("besteffort", "besteffort"), ("diffserv3", "diffserv3"), ("diffserv4", "diffserv4")]);
 
+/// Fields of UCI that all algorithms but CAKE have.
+const OPENWRT_OWN: [Knob; 3] = [
+    knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
+    knob("limit", "uci.limit", Whole, 1.0, U32),
+    knob("ecn", "uci.ecn", Flag("ECN", "NOECN"), 0.0, 0.0),
+];
+const OPENWRT_PIE: [Knob; 3] = [
+    knob("update_interval", "tupdate", Time, 1e-6, LINUX_TIME),
+    knob("alpha", "alpha", Counted(16.0), 0.0, 2.0),
+    knob("beta", "beta", Counted(16.0), 0.0, 2.0),
+];
+
 /// sqm-scripts hand words of tc's on; those with an empty name are a word alone. What has fields of its own in UCI
 /// begins with `uci.`.
 pub(crate) const OPENWRT: &[Offer] = &[
@@ -88,9 +100,9 @@ pub(crate) const OPENWRT: &[Offer] = &[
         "fq_codel",
         "OpenWrt 12.09",
         &[
-            knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
-            knob("limit", "uci.limit", Whole, 1.0, U32),
-            knob("ecn", "uci.ecn", Flag("ECN", "NOECN"), 0.0, 0.0),
+            OPENWRT_OWN[0],
+            OPENWRT_OWN[1],
+            OPENWRT_OWN[2],
             knob("interval", "interval", Time, 1e-6, LINUX_TIME),
             knob("quantum", "quantum", Whole, 1.0, 1_048_576.0),
             knob("flows", "flows", Whole, 1.0, 65_536.0),
@@ -104,9 +116,9 @@ pub(crate) const OPENWRT: &[Offer] = &[
         "codel",
         "package kmod-sched",
         &[
-            knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
-            knob("limit", "uci.limit", Whole, 1.0, U32),
-            knob("ecn", "uci.ecn", Flag("ECN", "NOECN"), 0.0, 0.0),
+            OPENWRT_OWN[0],
+            OPENWRT_OWN[1],
+            OPENWRT_OWN[2],
             knob("interval", "interval", Time, 1e-6, LINUX_TIME),
             knob("ce_threshold", "ce_threshold", Time, 0.0, LINUX_TIME),
         ],
@@ -115,28 +127,21 @@ pub(crate) const OPENWRT: &[Offer] = &[
         "pie",
         "pie",
         "package kmod-sched-pie",
-        &[
-            knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
-            knob("limit", "uci.limit", Whole, 1.0, U32),
-            knob("ecn", "uci.ecn", Flag("ECN", "NOECN"), 0.0, 0.0),
-            knob("update_interval", "tupdate", Time, 1e-6, LINUX_TIME),
-            knob("alpha", "alpha", Counted(16.0), 0.0, 2.0),
-            knob("beta", "beta", Counted(16.0), 0.0, 2.0),
-        ],
+        &[OPENWRT_OWN[0], OPENWRT_OWN[1], OPENWRT_OWN[2], OPENWRT_PIE[0], OPENWRT_PIE[1], OPENWRT_PIE[2]],
     ),
     same(
         "fq-pie",
         "fq_pie",
         "package kmod-sched-fq-pie",
         &[
-            knob("target", "uci.target", Time, 1e-6, LINUX_TIME),
-            knob("limit", "uci.limit", Whole, 1.0, U32),
-            knob("ecn", "uci.ecn", Flag("ECN", "NOECN"), 0.0, 0.0),
+            OPENWRT_OWN[0],
+            OPENWRT_OWN[1],
+            OPENWRT_OWN[2],
             knob("flows", "flows", Whole, 1.0, 65_536.0),
             knob("quantum", "quantum", Whole, 1.0, 1_048_576.0),
-            knob("update_interval", "tupdate", Time, 1e-6, LINUX_TIME),
-            knob("alpha", "alpha", Counted(16.0), 0.0, 2.0),
-            knob("beta", "beta", Counted(16.0), 0.0, 2.0),
+            OPENWRT_PIE[0],
+            OPENWRT_PIE[1],
+            OPENWRT_PIE[2],
             knob("memory_limit", "memory_limit", Whole, 1.0, U32),
             knob("mark_ecnth", "ecn_prob", Counted(100.0), 0.0, 1.0),
         ],

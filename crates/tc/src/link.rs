@@ -40,6 +40,8 @@ pub struct Shaped {
     pub line: usize,
     /// The shaper above its queues.
     pub shape: Shape,
+    /// What a table of sizes adds to packets, in the bytes that tc counts, too: tc-stab(8).
+    pub stab: Option<Added>,
     /// The shaper above its classes, if that counts what the link adds to packets.
     pub above: Option<Bucket>,
     /// The words of the netem above or below its queue: `netem delay 20ms`.
@@ -137,20 +139,23 @@ fn without_netem(queues: &[&Queue], notes: &mut Vec<String>) -> (Vec<Queue>, Opt
     (rest, wires.into_iter().next().and_then(|wire| wire.netem))
 }
 
-/// A shaper at the ceiling of a class, if it says more than a rate: what the link adds, or a burst of its own.
-fn bucket_of(class: &Class) -> Option<Bucket> {
+/// A shaper at the ceiling of a class.
+fn plain_bucket(class: &Class) -> Bucket {
     let of = |burst: Option<Bytes>| burst.filter(|burst| burst.get() >= MTU).unwrap_or(BURST);
     // A packet needs tokens of both buckets.
     let burst = of(class.burst).min(of(class.cburst));
-    (class.added != Added::default() || burst.get() > LARGEST_UNNAMED).then_some(Bucket {
-        rate: class.ceil.unwrap_or(class.rate),
-        burst,
-        peak_rate: None,
-        mtu: None,
-        limit: None,
-        added: class.added,
-    })
+    let rate = class.ceil.unwrap_or(class.rate);
+    Bucket { rate, burst, peak_rate: None, mtu: None, limit: None, added: class.added }
 }
+
+/// The same, if the class says more than a rate: what the link adds, or a burst of its own.
+fn bucket_of(class: &Class) -> Option<Bucket> {
+    let bucket = plain_bucket(class);
+    (bucket.added != Added::default() || bucket.burst.get() > LARGEST_UNNAMED).then_some(bucket)
+}
+
+/// The queues below one of a device's that are named.
+const MOST_NAMED: usize = 8;
 
 /// The largest packet of Ethernet, with its header.
 const MTU: u64 = 1514;
@@ -159,6 +164,68 @@ const BURST: Bytes = Bytes::new(1600);
 /// The largest burst that Linux shows of a class for which tc is told of none: 1600 B and what the rate sends in a
 /// nanosecond, 100 B of 800 Gbit/s.
 const LARGEST_UNNAMED: u64 = 1700;
+
+/// A table of sizes at the root as what the link adds, where a shaper counts it.
+fn of_stab(
+    stab: Added,
+    shape: Shape,
+    above: Option<Bucket>,
+    queue: Option<&Queue>,
+    notes: &mut Vec<String>,
+) -> (Shape, Option<Bucket>) {
+    let mut counted = |bucket: Bucket| {
+        if bucket.added == Added::default() {
+            return Bucket { added: stab, ..bucket };
+        }
+        notes.push(
+            "stab: the shaper has an overhead of its own, which is read; for Linux they add up".to_string(),
+        );
+        bucket
+    };
+    match shape {
+        Shape::Rate(rate) => {
+            let bucket = Bucket {
+                rate,
+                burst: BURST,
+                peak_rate: None,
+                mtu: None,
+                limit: None,
+                added: Added::default(),
+            };
+            (Shape::Bucket(counted(bucket)), above)
+        }
+        Shape::Bucket(bucket) => (Shape::Bucket(counted(bucket)), above),
+        Shape::Classes(leaves) => {
+            let above = above.or_else(|| only_root(&leaves).map(|leaf| plain_bucket(&leaf.class)));
+            let above = above.map(&mut counted);
+            if above.is_none() {
+                notes.push(NO_LAYER.to_string());
+            }
+            (Shape::Classes(leaves), above)
+        }
+        Shape::None => {
+            let is_cake = queue.is_some_and(|queue| queue.kind.starts_with("cake"));
+            notes.push(match is_cake {
+                true => "stab: is left out; cake has overhead, mpu and framing of its own: write those"
+                    .to_string(),
+                false => "stab: is left out, as no shaper of the text counts it".to_string(),
+            });
+            (Shape::None, above)
+        }
+    }
+}
+
+/// What to say where classes count what the link adds, and no shaper above them can.
+const NO_LAYER: &str =
+    "overhead: classes have none; write shaper = { rate, burst, overhead } for all of them";
+
+/// The class above all others, if there is one.
+fn only_root(leaves: &[Leaf]) -> Option<&Leaf> {
+    let is_below =
+        |leaf: &&Leaf| leaves.iter().any(|other| Some(&other.class.id) == leaf.class.parent.as_ref());
+    let mut roots = leaves.iter().filter(|leaf| !is_below(leaf));
+    roots.next().filter(|_| roots.next().is_none())
+}
 
 fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Shaped> {
     let is_silent = |kind: &str| matches!(kind, "ingress" | "clsact" | "noqueue");
@@ -220,20 +287,12 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                     (bucket_of(&only.class).map_or(Shape::Rate(ceil), Shape::Bucket), first)
                 }
                 _ => {
-                    let is_below = |leaf: &&Leaf| {
-                        leaves.iter().any(|other| Some(&other.class.id) == leaf.class.parent.as_ref())
-                    };
-                    let mut roots = leaves.iter().filter(|leaf| !is_below(leaf));
-                    above = roots
-                        .next()
-                        .filter(|leaf| roots.next().is_none() && leaf.class.added != Added::default())
-                        .and_then(|leaf| bucket_of(&leaf.class));
+                    above = only_root(&leaves)
+                        .filter(|leaf| leaf.class.added != Added::default())
+                        .map(|leaf| plain_bucket(&leaf.class));
                     let lost = leaves.iter().any(|leaf| leaf.class.added != Added::default());
                     if lost && above.is_none() {
-                        notes.push(
-                            "overhead: classes have none; write shaper = { rate, burst, overhead } for all of them"
-                                .to_string(),
-                        );
+                        notes.push(NO_LAYER.to_string());
                     }
                     (Shape::Classes(leaves.clone()), first)
                 }
@@ -242,16 +301,29 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
         Some(root) if root.meaning.is_some() => (Shape::None, Some(root)),
         Some(root) => {
             let inner: Vec<&&Queue> = queues.iter().filter(|q| q.parent.is_some()).collect();
-            let alike =
-                inner.iter().filter(|q| q.kind == inner.first().map_or("", |first| &first.kind)).count();
-            if let Some(first) = inner.first() {
+            if let Some((first, others)) = inner.split_first() {
+                let is_alike = |queue: &Queue| (&queue.kind, &queue.meaning) == (&first.kind, &first.meaning);
+                let differ: Vec<String> = others
+                    .iter()
+                    .filter(|queue| !is_alike(queue))
+                    .map(|queue| {
+                        let parent = queue.parent.as_deref().unwrap_or_default();
+                        let how = if queue.kind == first.kind { " with other words" } else { "" };
+                        format!("{} {parent}{how}", queue.kind)
+                    })
+                    .collect();
+                let (shown, more) = differ.split_at(differ.len().min(MOST_NAMED));
+                let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+                let differ = match shown {
+                    [] => "all are alike".to_string(),
+                    shown => format!("these differ: {}{more}", shown.join(", ")),
+                };
                 notes.push(format!(
-                    "{}: the first of the {} queues below it stands for all: {} of them {} {}",
+                    "{}: the first of the {} queues below it, {} {}, stands for all; {differ}",
                     root.kind,
                     inner.len(),
-                    alike,
-                    if alike == 1 { "is" } else { "are" },
-                    first.kind
+                    first.kind,
+                    first.parent.as_deref().unwrap_or_default()
                 ));
             }
             (Shape::None, inner.first().map(|q| **q))
@@ -264,6 +336,14 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
              tc qdisc show dev and tc class show dev print of one device"
                 .to_string(),
         );
+    }
+    let stab = root.and_then(|root| root.stab);
+    let (shape, above) = match stab {
+        Some(stab) => of_stab(stab, shape, above, queue, &mut notes),
+        None => (shape, above),
+    };
+    if queues.iter().any(|queue| queue.stab.is_some() && queue.stab != stab) {
+        notes.push("stab: only that of the root is read, and others are left out".to_string());
     }
     let line = root.map(|root| root.line).or(classes.first().map(|class| class.line)).or(first).unwrap_or(1);
     // A root whose own parent is not in the text is not below itself.
@@ -281,6 +361,7 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
         device: device.map(str::to_string),
         line,
         shape,
+        stab,
         above,
         netem,
         kind: queue.map_or(String::new(), |queue| queue.kind.clone()),

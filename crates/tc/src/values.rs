@@ -113,8 +113,8 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     whole(x * factor, MOST)
 }
 
-/// Reads a rate as tc does (tc(8), UNITS): without a unit it is in bits per second, and `bps` are bytes. None if it is
-/// something else, or above 10^15 bits per second.
+/// Reads a rate as tc does (tc(8), UNITS): without a unit it is in bits per second, and `bps` are bytes. None of other
+/// texts, and above 10^15 bits per second.
 pub fn rate(text: &str) -> Option<BitRate> {
     let (x, unit) = split(text)?;
     let (prefix, bits) = match (unit.strip_suffix("bit"), unit.strip_suffix("bps")) {

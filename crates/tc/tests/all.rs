@@ -1023,3 +1023,94 @@ fn lines_that_a_kernel_ran_are_read_wholly() {
     }
     assert_eq!(queues, 11);
 }
+
+/// tc-stab(8). The dumps are those of iproute2 6.1 on Linux, where 14 B of Ethernet's header count beside the overhead.
+#[test]
+fn a_table_of_sizes_is_what_the_link_adds() {
+    let class =
+        "class htb 1:10 root leaf 10: prio 0 quantum 1514 rate 9Mbit ceil 9Mbit burst 1600b cburst 1600b\n";
+    let text = "qdisc htb 1: dev eth0 root refcnt 2 r2q 10 default 0x10 direct_packets_stat 0 ver 3.17 direct_qlen 32\n \
+                linklayer atm overhead 40 mpu 53 mtu 2047 tsize 128 \n Sent 90 bytes 3 pkt (dropped 0, overlimits 0 requeues \
+                0) \n backlog 0b 0p requeues 0\nqdisc fq_codel 10: dev eth0 parent 1:10\n";
+    let typed = "tc qdisc add dev eth0 root handle 1: stab overhead 40 mpu 53 linklayer atm mtu 2047 tsize 128 htb default \
+                 10\ntc class add dev eth0 parent 1: classid 1:10 htb rate 9mbit\ntc qdisc add dev eth0 parent 1:10 fq_codel";
+    let queues = "[{\"kind\":\"htb\",\"handle\":\"1:\",\"dev\":\"eth0\",\"root\":true,\"refcnt\":2,\"options\":{\"r2q\":10,\
+                  \"default\":\"0x10\",\"direct_packets_stat\":0,\"ver\":\"3.17\",\"direct_qlen\":32},\"stab\":{\"linklayer\":\
+                  \"atm\",\"overhead\":40,\"mpu\":53,\"mtu\":2047,\"tsize\":128},\"bytes\":90,\"packets\":3,\"drops\":0,\
+                  \"overlimits\":0,\"requeues\":0,\"backlog\":0,\"qlen\":0},{\"kind\":\"fq_codel\",\"handle\":\"10:\",\"dev\":\
+                  \"eth0\",\"parent\":\"1:10\",\"options\":{\"ecn\":true}}]";
+    let classes = "[{\"class\":\"htb\",\"handle\":\"1:10\",\"root\":true,\"prio\":0,\"rate\":1125000,\"ceil\":1125000,\
+                   \"burst\":1600,\"cburst\":1600}]";
+    for text in [format!("{text}{class}"), typed.to_string(), format!("{queues}\n{classes}")] {
+        let dump = read(&text, KERNEL);
+        assert!(dump.problems.is_empty(), "{text}: {:?}", dump.problems);
+        let link = links(&dump).remove(0);
+        let Shape::Bucket(bucket) = link.shape else { panic!("{text}: {:?}", link.shape) };
+        // By hand: an IP packet of 1500 B with 54 B is in 33 cells, and one of 20 B in two.
+        let layer = bucket.added.layer(bucket.rate);
+        let on_wire = |bytes| layer.on_wire(Bytes::new(bytes)).get();
+        assert_eq!((on_wire(1500), on_wire(20)), (33 * 53, 2 * 53), "{text}");
+        assert_eq!(bucket.rate.bps(), 9_000_000);
+        assert_eq!(link.stab, Some(bucket.added));
+    }
+    // A table before a tbf, whose own overhead it would come beside; and steps of a table.
+    let link = |text: &str| links(&read(text, KERNEL)).remove(0);
+    let tbf = link(
+        "tc qdisc add dev ppp0 root stab overhead 30 linklayer ethernet tbf rate 1mbit burst 10k limit 20k",
+    );
+    assert!(matches!(tbf.shape, Shape::Bucket(b) if b.added.overhead.get() == 30), "{:?}", tbf.shape);
+    let own =
+        link("tc qdisc add dev ppp0 root stab overhead 30 tbf rate 1mbit burst 10k limit 20k overhead 5");
+    assert!(matches!(own.shape, Shape::Bucket(b) if b.added.overhead.get() == 5), "{:?}", own.shape);
+    assert!(own.notes.iter().any(|note| note.contains("add up")), "{:?}", own.notes);
+    let says = |text: &str, part: &str| {
+        let dump = read(text, KERNEL);
+        let notes = links(&dump).into_iter().flat_map(|link| link.notes);
+        let all: Vec<String> = dump.problems.iter().map(ToString::to_string).chain(notes).collect();
+        assert!(all.iter().any(|note| note.contains(part)), "{text}: {all:?}");
+    };
+    says("tc qdisc add dev eth0 root stab overhead 4 fq_codel", "no shaper of the text counts it");
+    says("tc qdisc add dev eth0 root stab overhead 4 cake bandwidth 9mbit", "cake has overhead");
+    says("tc qdisc add dev eth0 root stab overhead four fq_codel", "overhead: \"four\" is no value");
+    says("tc qdisc add dev eth0 root stab linklayer vdsl fq_codel", "linklayer: \"vdsl\" is no value");
+    // tc_calc_size_table: the smallest power of two of which fewer than 64 are in 2047 B.
+    says("tc qdisc add dev eth0 root stab mpu 64 tsize 64 tbf rate 1mbit burst 9k limit 9k", "steps of 32 B");
+}
+
+/// A device with several queues, as tc prints them.
+#[test]
+fn queues_below_mq_that_differ_are_named() {
+    let note = |third: &str| {
+        let text = format!(
+            "qdisc mq 0: dev eth0 root\nqdisc fq_codel 0: dev eth0 parent :1 limit 10240p ecn\nqdisc fq_codel 0: dev eth0 \
+             parent :2 limit 10240p ecn\nqdisc {third}\n"
+        );
+        links(&read(&text, KERNEL)).remove(0).notes.join("; ")
+    };
+    let alike = note("fq_codel 0: dev eth0 parent :3 limit 10240p ecn");
+    assert!(
+        alike.contains("the first of the 3 queues below it, fq_codel :1, stands for all; all are alike"),
+        "{alike}"
+    );
+    let other = note("fq_codel 0: dev eth0 parent :3 limit 999p ecn");
+    assert!(other.contains("these differ: fq_codel :3 with other words"), "{other}");
+    let other = note("pfifo_fast 0: dev eth0 parent :3 bands 3");
+    assert!(other.contains("these differ: pfifo_fast :3"), "{other}");
+}
+
+/// A counter that JSON lacks is not 0.
+#[test]
+fn counters_that_a_dump_lacks_are_known() {
+    let of = |counts: &str| {
+        let json = format!(
+            r#"[{{"kind":"fq_codel","handle":"1:","dev":"e","root":true,"options":{{"ecn":true}}{counts}}}]"#
+        );
+        links(&read(&json, KERNEL)).remove(0).counters
+    };
+    assert_eq!(of(""), None);
+    let some = of(r#","bytes":9,"packets":1,"overlimits":0,"requeues":0,"backlog":0"#).unwrap();
+    assert_eq!(some.lacking, ["drops", "qlen"]);
+    let all =
+        of(r#","bytes":9,"packets":1,"drops":0,"overlimits":0,"requeues":0,"backlog":0,"qlen":0"#).unwrap();
+    assert_eq!(all.lacking, [""; 0]);
+}

@@ -55,6 +55,8 @@ pub struct Counters {
     pub backlog_packets: u64,
     /// Packets that were marked, where the qdisc counts them.
     pub marked: Option<u64>,
+    /// The basic ones that the text lacks, by the names that tc's JSON has for them; they are 0 here.
+    pub lacking: Vec<&'static str>,
     /// The others, by the names that tc has for them.
     pub others: Vec<(String, String)>,
     /// CAKE's tins: each name, and its counters by tc's names.
@@ -80,6 +82,8 @@ pub struct Queue {
     pub netem: Option<String>,
     /// The token bucket that it is.
     pub bucket: Option<Bucket>,
+    /// What its table of sizes adds to packets: tc-stab(8).
+    pub stab: Option<Added>,
     /// The class, such as `10`, that takes what no filter of an htb sends elsewhere.
     pub default_class: Option<String>,
     /// Its counters, if tc printed them.
@@ -155,6 +159,51 @@ pub(super) fn framing(word: &str) -> Framing {
         "ptm" | "vdsl" => Framing::Ptm,
         _ => Framing::None,
     }
+}
+
+/// Words of a table of sizes: tc-stab(8).
+pub(super) const OF_STAB: [&str; 5] = ["mtu", "tsize", "mpu", "overhead", "linklayer"];
+
+/// What a table of sizes adds to packets, by its words and values; none if a value is none.
+pub(super) fn stab<'a>(
+    dump: &mut Dump,
+    line: usize,
+    pairs: impl Iterator<Item = (&'a str, &'a str)>,
+    device: Option<&str>,
+) -> Option<Added> {
+    use crate::values::size;
+    let (mut overhead, mut mpu, mut layer, mut mtu, mut slots) = (0, 0, Framing::None, 0, 0);
+    for (word, value) in pairs {
+        let read = match word {
+            "overhead" => value.parse().ok().map(|bytes: i32| overhead = i64::from(bytes)),
+            "mpu" => size(value).map(|bytes| mpu = bytes),
+            "mtu" => size(value).map(|bytes| mtu = bytes),
+            "tsize" => value.parse().ok().map(|number: u32| slots = u64::from(number)),
+            "linklayer" if !["ethernet", "atm", "adsl"].contains(&value) => None,
+            _ => {
+                layer = framing(value);
+                Some(())
+            }
+        };
+        if read.is_none() {
+            let says = format!("{word}: \"{}\" is no value of it", cut(value));
+            dump.problem(line, "stab", says, true);
+            return None;
+        }
+    }
+    // tc computes a table of so many slots (tc_calc_size_table), but none for Ethernet without a smallest packet.
+    let (mtu, slots) = (if mtu == 0 { 2047 } else { mtu }, if slots == 0 { 512 } else { slots });
+    let mut step = 1;
+    while mtu / step >= slots && step < mtu {
+        step *= 2;
+    }
+    let fine = if layer == Framing::Atm { 16 } else { 1 };
+    if (layer != Framing::None || mpu > 0) && step > fine {
+        let says = format!("Linux rounds sizes up to steps of {step} B by it, and here they are exact");
+        dump.problem(line, "stab", says, false);
+    }
+    let added = Added::of(overhead, mpu, layer, device);
+    (added != Added::default()).then_some(added)
 }
 
 /// A class of an htb: tc-htb(8).
@@ -254,6 +303,7 @@ pub(super) struct Head<'a> {
     pub(super) device: Option<&'a str>,
     pub(super) handle: Option<&'a str>,
     pub(super) parent: Option<&'a str>,
+    pub(super) stab: Option<Added>,
     /// tc printed it, and nobody typed it: what it does not say is not the default, but off.
     pub(super) shown: bool,
 }
@@ -278,6 +328,7 @@ pub(super) fn queue(
         meaning: None,
         netem: None,
         bucket: None,
+        stab: head.stab,
         default_class: None,
         counters,
     };

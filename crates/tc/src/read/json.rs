@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::dump::{Counters, Dump, Head, class, queue};
+use super::dump::{Counters, Dump, Head, OF_STAB, class, queue, stab};
 use crate::Kernel;
 use crate::grammar::{self, Grammar};
 use crate::values::Kind;
@@ -18,6 +18,7 @@ const PLACE: &[&str] = &[
     "refcnt",
     "options",
     "leaf",
+    "stab",
     "offloaded",
     "deleted",
 ];
@@ -62,6 +63,15 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
     let mut head =
         Head { line: n, device: of("dev"), handle: of("handle"), parent: of("parent"), ..Head::default() };
     head.shown = true;
+    if let Some(table) = item.get("stab").and_then(Value::as_object) {
+        let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_string);
+        let pairs: Vec<(&str, String)> = table
+            .iter()
+            .map(|(key, value)| (key.as_str(), text(value)))
+            .filter(|(key, _)| OF_STAB.contains(key))
+            .collect();
+        head.stab = stab(dump, n, pairs.iter().map(|(key, value)| (*key, value.as_str())), head.device);
+    }
     let mut counters = counters(item);
     if let Some(counters) = &mut counters {
         let among = options.iter().filter(|(key, _)| is_counter(key));
@@ -274,17 +284,23 @@ fn of_codel(shown: &Number) -> String {
 /// The counters of an item, if it has some.
 fn counters(item: &Map<String, Value>) -> Option<Counters> {
     let number = |key: &str| item.get(key).and_then(Value::as_u64);
-    let (bytes, packets) = (number("bytes")?, number("packets").unwrap_or(0));
+    // An item without both has no counters.
+    number("bytes").or(number("packets"))?;
     let known = ["bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen", "tins"];
-    let mut counters = Counters {
+    let mut counters = Counters::default();
+    let mut of = |name: &'static str| counters.known(name, number(name));
+    let (bytes, packets, dropped) = (of("bytes"), of("packets"), of("drops"));
+    let (overlimits, requeues) = (of("overlimits"), of("requeues"));
+    let (backlog_bytes, backlog_packets) = (of("backlog"), of("qlen"));
+    counters = Counters {
         bytes,
         packets,
-        dropped: number("drops").unwrap_or(0),
-        overlimits: number("overlimits").unwrap_or(0),
-        requeues: number("requeues").unwrap_or(0),
-        backlog_bytes: number("backlog").unwrap_or(0),
-        backlog_packets: number("qlen").unwrap_or(0),
-        ..Counters::default()
+        dropped,
+        overlimits,
+        requeues,
+        backlog_bytes,
+        backlog_packets,
+        ..counters
     };
     for (key, value) in
         item.iter().filter(|(key, _)| !known.contains(&key.as_str()) && !PLACE.contains(&key.as_str()))

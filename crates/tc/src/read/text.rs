@@ -1,6 +1,6 @@
 //! Lines and what `tc show` prints for people.
 
-use super::dump::{Counters, Dump, Head, class, queue, structure};
+use super::dump::{Counters, Dump, Head, OF_STAB, class, queue, stab, structure};
 use crate::{Kernel, grammar};
 
 /// A line with what belongs to it, in words.
@@ -37,11 +37,17 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
         let ends = trimmed.strip_suffix('\\');
         let counts =
             counted || ["Sent ", "prob_mark ", "forced_mark "].iter().any(|begin| trimmed.starts_with(begin));
-        continued = ends.is_some();
+        let carried = std::mem::replace(&mut continued, ends.is_some());
         let trimmed = ends.unwrap_or(trimmed);
         match &mut record {
             Some(record) if more && counts => record.counts.push(trimmed),
-            Some(record) if more => record.words.extend(trimmed.split_whitespace()),
+            Some(record) if more => {
+                // tc -d shows the table of sizes in a line of its own, without its name.
+                if !carried && trimmed.starts_with("linklayer ") {
+                    record.words.push("stab");
+                }
+                record.words.extend(trimmed.split_whitespace());
+            }
             _ => {
                 finish(dump, record.take(), kernel);
                 record = Some(Record {
@@ -187,7 +193,11 @@ fn of_queue(
 ) {
     let (verb, words) = verb(words);
     let mut head = Head { line, ..Head::default() };
-    let words = place(&mut head, words);
+    let (table, words) = without_stab(words);
+    let words = place(&mut head, &words);
+    if !table.is_empty() {
+        head.stab = stab(dump, line, table.into_iter(), head.device);
+    }
     if matches!(verb, Some("del" | "delete")) {
         return dump.remove(&head, words.first().copied());
     }
@@ -202,22 +212,20 @@ fn of_queue(
     if *kind == "ingress" || *kind == "clsact" {
         return queue(dump, &head, &[], counts, kernel);
     }
-    let mut words = place(&mut head, words).to_vec();
+    let words = place(&mut head, words);
     head.shown = named && verb.is_none() && head.handle.is_some();
-    while let Some(at) = words.iter().position(|word| *word == "stab") {
-        dump.problem(line, "stab", "sizes of packets are those of the scenario: left out", false);
-        // Its own words have a value each.
-        let mut end = at + 1;
-        while words
-            .get(end)
-            .is_some_and(|word| ["mtu", "tsize", "mpu", "overhead", "linklayer"].contains(word))
-        {
-            end += 2;
-        }
-        words.drain(at..end.min(words.len()));
-    }
-    let words = if *kind == "sfb" { of_sfb(&words) } else { words };
+    let words = if *kind == "sfb" { of_sfb(words) } else { words.to_vec() };
     queue(dump, &head, &words, counts, kernel);
+}
+
+/// The words of a table of sizes, each with its value, and the others.
+fn without_stab<'a>(words: &[&'a str]) -> (Vec<(&'a str, &'a str)>, Vec<&'a str>) {
+    let Some(at) = words.iter().position(|word| *word == "stab") else { return (Vec::new(), words.to_vec()) };
+    let (before, behind) = (&words[..at], &words[at + 1..]);
+    let is_own = |pair: &&[&str]| pair.len() == 2 && OF_STAB.contains(&pair[0]);
+    let own: Vec<(&str, &str)> = behind.chunks(2).take_while(is_own).map(|pair| (pair[0], pair[1])).collect();
+    let rest = [before, &behind[2 * own.len()..]].concat();
+    (own, rest)
 }
 
 /// What older versions of tc print of sfb: `penalty rate 10 burst 20 (600000ms 60000ms)`.
@@ -311,8 +319,8 @@ fn counters(lines: &[&str]) -> Option<Counters> {
         };
         match words[..] {
             ["Sent", ..] => {
-                counters.bytes = number(words.get(1)).unwrap_or(0);
-                counters.packets = number(words.get(3)).unwrap_or(0);
+                counters.bytes = counters.known("bytes", number(words.get(1)));
+                counters.packets = counters.known("packets", number(words.get(3)));
                 counters.pairs(&words[5.min(words.len())..]);
             }
             ["memory_used", used, "max", most, ..] => {
@@ -350,6 +358,14 @@ fn counters(lines: &[&str]) -> Option<Counters> {
 }
 
 impl Counters {
+    /// A basic counter, or 0 if the text lacks it, which is kept.
+    pub(super) fn known(&mut self, name: &'static str, found: Option<u64>) -> u64 {
+        if found.is_none() {
+            self.lacking.push(name);
+        }
+        found.unwrap_or(0)
+    }
+
     /// Reads names, each with its value behind it.
     fn pairs(&mut self, words: &[&str]) {
         let mut words = words.iter();

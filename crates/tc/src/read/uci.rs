@@ -185,8 +185,7 @@ fn cake(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
         kind: way.qdisc,
         device: Some(way.device),
         handle: Some("1:"),
-        parent: None,
-        shown: false,
+        ..Head::default()
     };
     queue(dump, &head, &words, None, kernel);
 }
@@ -233,7 +232,7 @@ fn tree(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
         device: Some(way.device),
         handle: Some(handle),
         parent,
-        shown: false,
+        ..Head::default()
     };
     queue(dump, &at("1:", None, "htb"), &["default", if tiers { "12" } else { "10" }], None, kernel);
     let mut added: Vec<String> = Vec::new();

@@ -105,6 +105,11 @@ pub fn run(
             ));
         }
     };
+    if counters.lacking.contains(&"packets") {
+        return Err(bad_input!(
+            "--read: the counters lack packets, of which every figure is a share: take the output of tc -s again, whole"
+        ));
+    }
     if counters.packets == 0 {
         return Err(bad_input!("--read: the counters are 0: no packet has left the queue"));
     }
@@ -117,7 +122,7 @@ pub fn run(
         }
     }
     let header = quell_tc::header(link.device.as_deref());
-    let figures = figures(counters, against.over, header)?;
+    let figures = figures(counters, against.over, header, link.stab.is_some())?;
     let own = link.queue.as_ref().map(|queue| queue.aqm.name());
     let rest = rest(counters);
     match format {
@@ -175,7 +180,15 @@ pub fn run(
             "no rates: a dump has no time; give --over with the time that the counters took, such as 60s",
         );
     }
-    if header.get() > 0 {
+    if !counters.lacking.is_empty() {
+        terminal::note(&format!(
+            "the dump has no counter of these, and figures that need one are left out: {}",
+            counters.lacking.join(", ")
+        ));
+    }
+    if link.stab.is_some() {
+        terminal::note("stab: bytes are those of its table of sizes, so figures of bytes are left out");
+    } else if header.get() > 0 && !counters.lacking.contains(&"bytes") {
         terminal::note("tc counts packets with 14 B of Ethernet, which are taken off here");
     }
     Ok(())
@@ -224,6 +237,7 @@ fn difference(before: &Counters, after: &Counters) -> Result<Counters, Failure> 
             (Some(after), Some(before)) => Some(minus(after, before, "marks")?),
             _ => None,
         },
+        lacking: quell_lab::distinct(before.lacking.iter().chain(&after.lacking).copied()),
         others: others.collect(),
         tins: Vec::new(),
         ..after.clone()
@@ -244,8 +258,17 @@ fn lacking<'a>(before: &'a Counters, after: &'a Counters) -> Vec<&'a str> {
     names
 }
 
-/// The figures that counters make.
-fn figures(c: &Counters, over: Option<Duration>, header: Bytes) -> Result<Vec<Figure>, Failure> {
+/// The figures that counters make, but for those that need one which the dump lacks. `is_table` says that a table of
+/// sizes (tc-stab(8)) makes the bytes.
+fn figures(
+    c: &Counters,
+    over: Option<Duration>,
+    header: Bytes,
+    is_table: bool,
+) -> Result<Vec<Figure>, Failure> {
+    let has = |names: &[&str]| names.iter().all(|name| !c.lacking.contains(name));
+    let counts_arrivals = has(&["drops", "qlen"]);
+    let counts_bytes = has(&["bytes"]) && !is_table;
     let (sent, dropped) = (c.packets as f64, c.dropped as f64);
     let arrived = sent + dropped + c.backlog_packets as f64;
     let bytes = (c.bytes as f64 - header.get() as f64 * sent).max(0.0);
@@ -257,13 +280,13 @@ fn figures(c: &Counters, over: Option<Duration>, header: Bytes) -> Result<Vec<Fi
         factor: 1.0,
         is_moment: false,
     };
-    let mut figures = vec![figure(
-        "drops per packet that arrived",
-        Unit::Share,
-        dropped / arrived,
-        Metric::LossRate.into(),
-    )];
+    let mut figures = Vec::new();
+    if counts_arrivals {
+        let name = "drops per packet that arrived";
+        figures.push(figure(name, Unit::Share, dropped / arrived, Metric::LossRate.into()));
+    }
     let full = c.others.iter().find(|(name, _)| OF_A_FULL_QUEUE.contains(&name.as_str()));
+    let full = full.filter(|_| counts_arrivals);
     if let Some(full) = full.and_then(|(_, value)| value.parse::<f64>().ok()) {
         let name = "of these, at a full queue";
         figures.push(figure(name, Unit::Share, full / arrived, Metric::OverflowLossRate.into()));
@@ -273,7 +296,7 @@ fn figures(c: &Counters, over: Option<Duration>, header: Bytes) -> Result<Vec<Fi
         figures.push(figure(name, Unit::Share, marked as f64 / sent, Metric::MarkRate.into()));
     }
     let size = format!("{}/{}", Metric::Throughput.name(), Metric::PacketRate.name());
-    if let Ok(of_run) = size.parse::<Quantity>() {
+    if let (Ok(of_run), true) = (size.parse::<Quantity>(), counts_bytes) {
         let size = figure("mean size of packets", Unit::Number("B"), bytes / sent, of_run);
         figures.push(Figure { factor: 1.0 / 8.0, ..size });
     }
@@ -282,15 +305,19 @@ fn figures(c: &Counters, over: Option<Duration>, header: Bytes) -> Result<Vec<Fi
         if seconds <= 0.0 {
             return Err(bad_input!("--over: must be above 0 s"));
         }
-        let rate =
-            figure("rate", Unit::Number("Mbit/s"), bytes * 8.0 / seconds * 1e-6, Metric::Throughput.into());
-        figures.push(Figure { factor: 1e-6, ..rate });
+        if counts_bytes {
+            let mbit = bytes * 8.0 / seconds * 1e-6;
+            let rate = figure("rate", Unit::Number("Mbit/s"), mbit, Metric::Throughput.into());
+            figures.push(Figure { factor: 1e-6, ..rate });
+        }
         let name = "packets per second";
         figures.push(figure(name, Unit::Number("/s"), sent / seconds, Metric::PacketRate.into()));
     }
-    let waits = c.backlog_packets as f64;
-    let queue = figure("packets that wait", Unit::Number(""), waits, Metric::QueueMean.into());
-    figures.push(Figure { is_moment: true, ..queue });
+    if has(&["qlen"]) {
+        let waits = c.backlog_packets as f64;
+        let queue = figure("packets that wait", Unit::Number(""), waits, Metric::QueueMean.into());
+        figures.push(Figure { is_moment: true, ..queue });
+    }
     Ok(figures)
 }
 

@@ -367,6 +367,10 @@ fn counted(counters: &Counters) -> String {
         let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name} {value}")).collect();
         let _ = writeln!(text, "# {}: {}", one_line(name), one_line(&pairs.join(", ")));
     }
+    if !counters.lacking.is_empty() {
+        let _ =
+            writeln!(text, "# 0 stands for what the text does not count: {}", counters.lacking.join(", "));
+    }
     if !counters.others.is_empty() {
         let pairs: Vec<String> =
             counters.others.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -520,15 +524,16 @@ fn output(links: &[Shaped], dump: &Dump) -> Value {
     let counters = |c: &Counters| {
         let tins: Vec<Value> =
             c.tins.iter().map(|(name, of)| json!({ "name": name, "counters": pairs(of) })).collect();
+        let known = |name: &str, count: u64| (!c.lacking.contains(&name)).then_some(count);
         json!({
-            "bytes": c.bytes,
-            "packets": c.packets,
-            "dropped": c.dropped,
+            "bytes": known("bytes", c.bytes),
+            "packets": known("packets", c.packets),
+            "dropped": known("drops", c.dropped),
             "marked": c.marked,
-            "overlimits": c.overlimits,
-            "requeues": c.requeues,
-            "backlog_bytes": c.backlog_bytes,
-            "backlog_packets": c.backlog_packets,
+            "overlimits": known("overlimits", c.overlimits),
+            "requeues": known("requeues", c.requeues),
+            "backlog_bytes": known("backlog", c.backlog_bytes),
+            "backlog_packets": known("qlen", c.backlog_packets),
             "others": pairs(&c.others),
             "tins": tins,
         })
