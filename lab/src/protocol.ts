@@ -310,9 +310,9 @@ export type RecommendRequest = {
    */
   cpu_limit?: string,
   /**
-   * What was found: of each answer so far, of each of its runs, the replications as `run` packs them.
+   * What was found: of each answer so far, of each of its runs.
    */
-  found?: Array<Array<Array<string>>>,
+  found?: Array<Array<RecommendedFound>>,
 };
 
 /**
@@ -721,6 +721,16 @@ export type Recommended = {
    * The answer.
    */
   answer: RecommendedAnswer | null,
+};
+
+/**
+ * What was found of a run.
+ */
+export type RecommendedFound = Array<string> | {
+  /**
+   * The message of the fault.
+   */
+  failed: string,
 };
 
 /**

@@ -47,12 +47,13 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         let limited = [plan.down.limited, plan.up.limited];
         order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
-    let distance = |row: &Judged| if asks { row.excess() } else { row.excess() - row.score };
+    let possible = plan.possible(&request.goal);
+    order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &request.goal, &possible));
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
     order.sort_by(|(a, _), (b, _)| {
         let by = match a.meets() && b.meets() {
             true => b.score.total_cmp(&a.score),
-            false => distance(a).total_cmp(&distance(b)),
+            false => a.behind(asks).total_cmp(&b.behind(asks)),
         };
         class(a).cmp(&class(b)).then(by)
     });
