@@ -22,9 +22,9 @@ pub struct Answer {
 }
 
 /// Ranks the rows of a plan by what was found of each, in their order: those whose intervals are wholly within the goal, those
-/// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput. Where the goal
-/// asks for no goodput, distance and goodput count alike: to come nearer by a factor is worth no more of it than that factor.
-/// A row whose simulation failed comes last.
+/// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput. Of the
+/// others, those come first that meet what is possible at these rates. Where the goal asks for no goodput, goodput counts
+/// beside distance. A row whose simulation failed comes last.
 pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let asks = request
         .goal
@@ -49,7 +49,7 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     }
     let possible = plan.possible(&request.goal);
     order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &request.goal, &possible));
-    let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
+    let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets(), row.excess > 0.0);
     order.sort_by(|(a, _), (b, _)| {
         let by = match a.meets() && b.meets() {
             true => b.score.total_cmp(&a.score),
