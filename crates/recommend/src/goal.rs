@@ -146,6 +146,19 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// The same with what is possible at a rate where what is asked is not: a call waits for a packet that is being sent, and
+    /// at times for one more.
+    pub(crate) fn possible(&self, rate: BitRate) -> Option<Condition> {
+        let packet = self.out_of_reach(rate)?;
+        let steps = libm::floor(2.0 * packet.as_secs_f64() / 0.005) + 1.0;
+        Some(Condition {
+            threshold: Threshold::Time(Duration::from_millis(5 * steps as u64)),
+            ..self.clone()
+        })
+    }
+}
+
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.kind.is_less_better() { '<' } else { '>' };

@@ -26,9 +26,9 @@ const ALIKE: f64 = 0.98;
 
 /// Ranks the rows of a plan by what was found of each, in their order: those whose intervals are wholly within the goal, those
 /// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput; where that is
-/// about as much as the most, the link as it is comes first, then what is further within the goal. Where the goal
-/// asks for no goodput, distance and goodput count alike: to come nearer by a factor is worth no more of it than that factor.
-/// A row whose simulation failed comes last.
+/// about as much as the most, the link as it is comes first, then what is further within the goal. Of the others, those come
+/// first that meet what is possible at these rates. Where the goal asks for no goodput, goodput counts beside distance. A row
+/// whose simulation failed comes last.
 pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let asks = request
         .goal
@@ -51,6 +51,8 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         let limited = [plan.down.limited, plan.up.limited];
         order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
+    let possible = plan.possible(&request.goal);
+    order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &request.goal, &possible));
     sort(&mut order, |candidate| candidate.shape == Shape::None, asks);
     let words: Vec<String> = (0..order.len()).map(|i| why(request, plan, &order, i)).collect();
     let met = order.first().is_some_and(|(best, _)| best.meets());
@@ -61,15 +63,14 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
 
 /// Puts rows in their order; `asks` where the goal asks for goodput.
 fn sort<T>(order: &mut [(Judged, T)], is_today: impl Fn(&T) -> bool, asks: bool) {
-    let distance = |row: &Judged| if asks { row.excess() } else { row.excess() - row.score };
-    let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets());
+    let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets(), row.excess > 0.0);
     let scores: Vec<_> = order.iter().map(|(row, _)| (class(row), row.score)).collect();
     let most =
         |of| scores.iter().filter(|(its, _)| *its == of).fold(f64::NEG_INFINITY, |m, (_, s)| m.max(*s));
     let rank = |(row, it): &(Judged, T)| match row.meets() {
         true if row.score < most(class(row)) + 2.0 * libm::log(ALIKE) => (2, -row.score),
         true => (u8::from(!is_today(it)), row.slack()),
-        false => (0, distance(row)),
+        false => (0, row.behind(asks)),
     };
     order.sort_by(|a, b| {
         let ((of_a, by_a), (of_b, by_b)) = (rank(a), rank(b));
@@ -91,6 +92,7 @@ mod tests {
             why: String::new(),
             failed: None,
             score: goodput.ln(),
+            excess: ratio.ln().max(0.0),
         };
         (judged, name == "today")
     }

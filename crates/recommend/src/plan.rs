@@ -6,7 +6,7 @@ use quell_units::{BitRate, Bytes, Duration};
 use crate::candidate::{Candidate, TODAY, candidates, reference};
 use crate::columns::columns;
 use crate::course::rate;
-use crate::goal::{Condition, Threshold};
+use crate::goal::{Condition, Goal, Threshold};
 use crate::load::FRAME;
 use crate::measure::{Column, Kind};
 use crate::request::Request;
@@ -46,6 +46,13 @@ pub struct Row {
 }
 
 impl Plan {
+    /// The goal, with what is possible on the slower direction in the place of what is not.
+    pub(crate) fn possible(&self, goal: &Goal) -> Goal {
+        let rate = as_frames(self.down.shaped).min(as_frames(self.up.shaped));
+        let of = |condition: &Condition| condition.possible(rate).unwrap_or_else(|| condition.clone());
+        Goal(goal.0.iter().map(of).collect())
+    }
+
     /// The time and the number of the runs, in words.
     pub fn runs(&self) -> String {
         let Size { duration, warmup, seeds, reach_seeds } = self.size;
@@ -96,16 +103,14 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     }
     let of_packet = up.mean.transmission_time(FRAME).max(down.mean.transmission_time(FRAME));
     let shaped = as_frames(down.shaped).min(as_frames(up.shaped));
-    let beyond =
-        request.goal.0.iter().find_map(|condition| Some((condition, condition.out_of_reach(shaped)?)));
-    if let Some((condition, packet)) = beyond {
-        // A call waits for a packet that is being sent, and at times for one more.
-        let least = (libm::floor(2.0 * packet.as_secs_f64() / 0.005) + 1.0) * 0.005;
+    let beyond = request.goal.0.iter().find_map(|condition| {
+        Some((condition, condition.out_of_reach(shaped)?, condition.possible(shaped)?))
+    });
+    if let Some((condition, packet, possible)) = beyond {
         notes.push(format!(
             "no queue reaches {condition}: one packet of {FRAME} takes {} on the slower direction, and a call waits for the one \
-             that is being sent; ask for call P99 < {}, or lower the MTU",
-            of_time(packet.as_secs_f64()),
-            of_time(least)
+             that is being sent; ask for {possible}, or lower the MTU",
+            of_time(packet.as_secs_f64())
         ));
     } else if of_packet > Duration::from_millis(10) {
         notes.push(format!(

@@ -52,7 +52,9 @@ impl Request {
     pub fn check(&self) -> Result<(), String> {
         for (name, rate) in [("down", self.down), ("up", self.up)] {
             if rate.least < SLOWEST || rate.most > FASTEST {
-                return Err(format!("{name} = {rate}: must lie between {SLOWEST} and {FASTEST}"));
+                return Err(format!(
+                    "{name} = {rate}: must lie between {SLOWEST} and {FASTEST}; give the rate of the link, such as 18Mbit/s"
+                ));
             }
         }
         let [least, most] = ROUND_TRIPS;
@@ -86,7 +88,7 @@ impl Request {
         if apart > 1000 {
             return Err(format!(
                 "down = {}, up = {}: one is {apart} times the other; acknowledgments alone fill the slower direction beyond \
-                 1000 times",
+                 1000 times: look at the units, kbit/s or Mbit/s",
                 self.down, self.up
             ));
         }

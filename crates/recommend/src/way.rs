@@ -74,7 +74,8 @@ pub enum Shape {
     AtLink,
 }
 
-/// The time that a modem's own buffer holds at its rate: chosen, of the order that `docs/presets.md` has; not verified.
+/// The time that a modem's own buffer holds at its rate. Of cables it is what modems without AQM had up under load (Flickinger
+/// et al. 2021, abstract); the others are chosen. docs/how-to/recommend.md has what was published beside each.
 fn modem_time(technology: &Technology) -> Duration {
     Duration::from_millis(match technology.name {
         "docsis" => 250,

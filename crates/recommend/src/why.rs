@@ -42,14 +42,24 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
             nearest(plan, order)
         ),
         (false, _) => format!(
-            "no candidate meets {}. The best is {}: {}{unsure}{}{}{}{model}",
+            "no candidate meets {}. The best is {}: {}{unsure}{}{}{}{}{model}",
             request.goal,
             best.name,
             best.missed(),
+            reached(request, plan, best),
             unshaped(request, plan, order),
             cheaper(plan, order),
             nearest(plan, order)
         ),
+    }
+}
+
+/// The goal that is possible, where a row that misses what is asked meets it.
+fn reached(request: &Request, plan: &Plan, row: &Judged) -> String {
+    let possible = plan.possible(&request.goal);
+    match possible != request.goal && row.excess <= 0.0 {
+        true => format!(". It meets {possible}, which is what is possible at these rates"),
+        false => String::new(),
     }
 }
 
@@ -92,9 +102,9 @@ const NEAR: f64 = 2.0;
 /// The candidate that comes about as near to a goal that all miss, with the most goodput.
 fn cheaper(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
     let (best, _) = &order[0];
-    let near = best.excess() + libm::log(NEAR);
+    let near = best.excess + libm::log(NEAR);
     let others = order.iter().filter(|(row, candidate)| {
-        candidate.shape != Shape::None && row.score > best.score && row.excess() <= near
+        candidate.shape != Shape::None && row.score > best.score && row.excess <= near
     });
     let Some((row, _)) = others.max_by(|(a, _), (b, _)| a.score.total_cmp(&b.score)) else {
         return String::new();
@@ -106,10 +116,10 @@ fn cheaper(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
 fn nearest(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
     let (best, _) = &order[0];
     let shapes = order.iter().filter(|(row, its)| its.shape != Shape::None && row.failed.is_none());
-    let Some((row, _)) = shapes.min_by(|(a, _), (b, _)| a.excess().total_cmp(&b.excess())) else {
+    let Some((row, _)) = shapes.min_by(|(a, _), (b, _)| a.excess.total_cmp(&b.excess)) else {
         return String::new();
     };
-    if row.excess() >= best.excess() {
+    if row.excess >= best.excess {
         return String::new();
     }
     format!(". {} comes nearest, with {}, but keeps {} only", row.name, row.missed(), goodputs(plan, row))

@@ -126,6 +126,12 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     let mut places = Vec::new();
     if let Some(dir) = &args.save {
+        if dir.exists() && !dir.is_dir() {
+            return Err(bad_input!(
+                "--save {}: it is a file; name a folder, which is made if there is none",
+                quell_files::name(dir)
+            ));
+        }
         let used = ["results", "margins", "reach"].map(|name| dir.join(name)).into_iter();
         let mut used = used.chain(files(dir, &plan.rows).into_keys());
         if !args.overwrite
@@ -221,8 +227,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 
 /// The request of a command line.
 fn request(args: &Args, can: Can) -> Result<Request, Failure> {
-    let technology =
-        technology::named(&args.link).map_err(|why| bad_input!("--link {}: {why}", args.link))?;
+    let technology = technology::named(&args.link)
+        .map_err(|why| bad_input!("--link {}: {why}", quell_units::text::cut(&args.link)))?;
     let load = match &args.load {
         None => Load::usual(technology),
         Some(name) => match quell_presets::find_load(name).is_ok() || name.eq_ignore_ascii_case("home") {
