@@ -252,6 +252,8 @@ fn what_a_capture_lacks_is_said() {
     let of = |text: &str| Observed::of(&simulate_at_sender(text, 77).unwrap(), 60.0, None, None);
     let short = text.replace("14 s", "4 s");
     assert!(matches!(of(&short), Err(Unfit::Short { .. })));
+    let found = simulate_at_sender(&text, 77).unwrap();
+    assert!(matches!(Observed::of(&found, 0.0, None, None), Err(Unfit::Short { .. })));
     // The data alone.
     let file = simulate(&text, 77).unwrap();
     let one_way = quell_capture::transfers(file.as_slice(), &["bottleneck enqueue".to_string()]).unwrap();
@@ -265,6 +267,13 @@ fn what_a_capture_lacks_is_said() {
     let mut small = one;
     small.transfers.iter_mut().for_each(|flow| flow.packets.0 = 10);
     assert_eq!(Observed::of(&small, 60.0, None, None), Err(Unfit::Small { transfers: 2, bulk: 0 }));
+    // A receiver next to its sender answers each packet after 30 us.
+    let mut near = simulate_at_sender(&text, 77).unwrap();
+    for flow in &mut near.transfers {
+        flow.handshake = flow.handshake.map(|(at, _)| (at, 30_000));
+        flow.trips.iter_mut().for_each(|trip| trip.trip = 30_000);
+    }
+    assert_eq!(Observed::of(&near, 60.0, None, None), Err(Unfit::AtReceiver));
     // A window that never fills the link.
     let idle = text.replace("ecn = false", "ecn = false, max_window = 2");
     assert!(matches!(of(&idle), Err(Unfit::Idle { .. })), "{:?}", of(&idle));
