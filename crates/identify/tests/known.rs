@@ -175,6 +175,18 @@ fn the_target_of_pie() {
     assert!(low < 0.027 && 0.027 < high && high / low < 3.0, "{low} to {high}");
 }
 
+/// Ten packets of 1514 bytes at 4.6 Mbit/s are 26.3 ms: ARED is one queue for all smaller targets (Chen 2010, section
+/// 3.2.3), which count once.
+#[test]
+fn small_targets_of_ared_are_one() {
+    let text = scenario("1000 packets", "algorithm = \"ared\"\ntarget_delay = \"5 ms\"", "");
+    let (_, answer) = answered(&text, &[Discipline::Ared, Discipline::DropTail]);
+    let likely = answer.likely();
+    assert_eq!(likely.iter().map(|found| found.discipline).collect::<Vec<_>>(), [Discipline::Ared]);
+    let Interval { within: [low, high], is_open, .. } = likely[0].parameter;
+    assert!(is_open && (low / 0.0263 - 1.0).abs() < 0.05 && high < 0.035, "{low} to {high}");
+}
+
 #[test]
 fn a_lossy_link_is_none_of_these() {
     let text = scenario("1000 packets", "algorithm = \"drop-tail\"", "loss = 0.03\n");
