@@ -224,7 +224,7 @@ fn posterior(discipline: Discipline, tried: &[Tried], observed: &Observed) -> Fo
         });
         places[at.unwrap_or(places.len() - 1)]
     };
-    let [low, high] = discipline.range();
+    let [low, high] = discipline.range(observed);
     let width = libm::log(high / low);
     let bounds = [quantile(0.025), quantile(0.975)];
     let is_open = bounds[0] <= places[0] + 2.0 * step || bounds[1] >= places[places.len() - 1] - 2.0 * step;

@@ -56,10 +56,16 @@ impl Discipline {
     }
 
     /// The values that its parameter may have, in seconds: the prior is flat in the logarithm between them.
-    pub(crate) fn range(self) -> [f64; 2] {
+    pub(crate) fn range(self, observed: &Observed) -> [f64; 2] {
         match self {
             Discipline::DropTail => [0.002, 4.0],
-            Discipline::Ared | Discipline::Pie => [0.002, 0.2],
+            Discipline::Pie => [0.002, 0.2],
+            // ARED's lower threshold is at least 5 packets and half of the target, so that smaller targets than 10 packets
+            // are one queue. It must not count several times (Chen 2010, section 3.2.3).
+            Discipline::Ared => {
+                let least = 80.0 * f64::from(observed.payload + HEADERS) / observed.rate_bps.0;
+                [least.max(0.002), (4.0 * least).max(0.2)]
+            }
             Discipline::Codel | Discipline::FqCodel | Discipline::Cake => [0.0005, 0.1],
         }
     }
@@ -67,7 +73,7 @@ impl Discipline {
     /// The first values that are tried. A buffer is looked for around the longest delays that were seen, which no smaller
     /// one allows.
     pub(crate) fn grid(self, observed: &Observed) -> Vec<f64> {
-        let [low, high] = self.range();
+        let [low, high] = self.range(observed);
         let (low, high, n) = match self {
             Discipline::DropTail => {
                 let near = observed.high_s.clamp(low, high);

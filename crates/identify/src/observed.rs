@@ -151,21 +151,14 @@ impl Observed {
         if 2 * flows.iter().map(|flow| carried(flow)).sum::<u64>() < total {
             return Err(Unfit::Small { transfers: parts.len(), bulk: flows.len() });
         }
-        if flows.iter().all(|flow| flow.trips.is_empty()) {
-            return Err(Unfit::OneWay);
-        }
-        let near_receiver = |flow: &&&Transfer| {
-            let middle = median(flow.trips.iter().map(|trip| trip.trip as f64).collect());
-            flow.handshake.is_some_and(|(_, whole)| middle < 0.2 * whole as f64)
-        };
-        if flows.iter().filter(near_receiver).count() * 2 > flows.len() {
-            return Err(Unfit::AtReceiver);
-        }
         let first = flows.iter().map(|flow| flow.span.0).min().unwrap_or(0);
         let end = flows.iter().map(|flow| flow.span.1).max().unwrap_or(0);
         let length = end.saturating_sub(first) as f64 / 1e9;
         if length < f64::from(SHORTEST) {
             return Err(Unfit::Short { seconds: format!("{length:.1}"), least: SHORTEST });
+        }
+        if flows.iter().all(|flow| flow.trips.is_empty()) {
+            return Err(Unfit::OneWay);
         }
         // How fast a flow starts depends on the host more than on the queue.
         let window = (first + ((0.1 * length).min(3.0) * 1e9) as u64, end);
@@ -177,6 +170,14 @@ impl Observed {
         let payload = payload(&flows);
         // Until the rate is known, the highest one stands for it.
         let packet = f64::from(payload) / busiest(&flows, window).max(1.0);
+        // Before the bottleneck, no packet is acknowledged before it has passed the link.
+        let near_receiver = |flow: &&&Transfer| {
+            let middle = median(flow.trips.iter().map(|trip| trip.trip as f64).collect());
+            middle < 0.5e9 * packet || flow.handshake.is_some_and(|(_, whole)| middle < 0.2 * whole as f64)
+        };
+        if flows.iter().filter(near_receiver).count() * 2 > flows.len() {
+            return Err(Unfit::AtReceiver);
+        }
         let mut own = bases(&flows, &paths, packet);
         if let Some(rtt) = rtt {
             own.fill(rtt.nanos());

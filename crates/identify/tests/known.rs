@@ -175,6 +175,18 @@ fn the_target_of_pie() {
     assert!(low < 0.027 && 0.027 < high && high / low < 3.0, "{low} to {high}");
 }
 
+/// Ten packets of 1514 bytes at 4.6 Mbit/s are 26.3 ms: ARED is one queue for all smaller targets (Chen 2010, section
+/// 3.2.3), which count once.
+#[test]
+fn small_targets_of_ared_are_one() {
+    let text = scenario("1000 packets", "algorithm = \"ared\"\ntarget_delay = \"5 ms\"", "");
+    let (_, answer) = answered(&text, &[Discipline::Ared, Discipline::DropTail]);
+    let likely = answer.likely();
+    assert_eq!(likely.iter().map(|found| found.discipline).collect::<Vec<_>>(), [Discipline::Ared]);
+    let Interval { within: [low, high], is_open, .. } = likely[0].parameter;
+    assert!(is_open && (low / 0.0263 - 1.0).abs() < 0.05 && high < 0.035, "{low} to {high}");
+}
+
 #[test]
 fn a_lossy_link_is_none_of_these() {
     let text = scenario("1000 packets", "algorithm = \"drop-tail\"", "loss = 0.03\n");
@@ -252,6 +264,8 @@ fn what_a_capture_lacks_is_said() {
     let of = |text: &str| Observed::of(&simulate_at_sender(text, 77).unwrap(), 60.0, None, None);
     let short = text.replace("14 s", "4 s");
     assert!(matches!(of(&short), Err(Unfit::Short { .. })));
+    let found = simulate_at_sender(&text, 77).unwrap();
+    assert!(matches!(Observed::of(&found, 0.0, None, None), Err(Unfit::Short { .. })));
     // The data alone.
     let file = simulate(&text, 77).unwrap();
     let one_way = quell_capture::transfers(file.as_slice(), &["bottleneck enqueue".to_string()]).unwrap();
@@ -265,6 +279,13 @@ fn what_a_capture_lacks_is_said() {
     let mut small = one;
     small.transfers.iter_mut().for_each(|flow| flow.packets.0 = 10);
     assert_eq!(Observed::of(&small, 60.0, None, None), Err(Unfit::Small { transfers: 2, bulk: 0 }));
+    // A receiver next to its sender answers each packet after 30 us.
+    let mut near = simulate_at_sender(&text, 77).unwrap();
+    for flow in &mut near.transfers {
+        flow.handshake = flow.handshake.map(|(at, _)| (at, 30_000));
+        flow.trips.iter_mut().for_each(|trip| trip.trip = 30_000);
+    }
+    assert_eq!(Observed::of(&near, 60.0, None, None), Err(Unfit::AtReceiver));
     // A window that never fills the link.
     let idle = text.replace("ecn = false", "ecn = false, max_window = 2");
     assert!(matches!(of(&idle), Err(Unfit::Idle { .. })), "{:?}", of(&idle));
