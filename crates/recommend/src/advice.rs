@@ -130,8 +130,8 @@ fn written(request: &Request, plan: &Plan, candidate: &Candidate, platform: Plat
         notes.extend(request.technology.notes());
     }
     if !at_link && candidate.up.name() == "cake" && platform != Platform::Gateway {
-        let note = "CAKE ignores and clears the DSCPs that come in (besteffort, wash), as sqm-scripts do and tc-cake(8) \
-                    advises where they cannot be trusted; if you trust your provider's, give downloads the tins of \
+        let note = "CAKE ignores and clears the DSCPs that come in (besteffort, wash), as sqm-scripts do and \
+                    tc-cake(8) advises where they cannot be trusted; if you trust your provider's, give downloads the tins of \
                     uploads (diffserv3) without wash";
         notes.push(note.into());
     }

@@ -145,7 +145,14 @@ fn plain_bucket(class: &Class) -> Bucket {
     // A packet needs tokens of both buckets.
     let burst = of(class.burst).min(of(class.cburst));
     let rate = class.ceil.unwrap_or(class.rate);
-    Bucket { rate, burst, peak_rate: None, mtu: None, limit: None, added: class.added }
+    adding(class.added, Bucket { rate, burst, peak_rate: None, mtu: None, limit: None, added: class.added })
+}
+
+/// A shaper of htb's with what a link adds. htb sends as long as it has tokens, and the shaper of a scenario needs them
+/// for a whole packet.
+fn adding(added: Added, bucket: Bucket) -> Bucket {
+    let packet = added.layer(bucket.rate).on_wire(PACKET);
+    Bucket { added, burst: bucket.burst.max(packet), ..bucket }
 }
 
 /// The same, if the class says more than a rate: what the link adds, or a burst of its own.
@@ -159,6 +166,8 @@ const MOST_NAMED: usize = 8;
 
 /// The largest packet of Ethernet, with its header.
 const MTU: u64 = 1514;
+/// The largest IP packet of Ethernet.
+const PACKET: Bytes = Bytes::new(1500);
 /// The burst of a class for which tc is told of none: what Linux shows of slow ones.
 const BURST: Bytes = Bytes::new(1600);
 /// The largest burst that Linux shows of a class for which tc is told of none: 1600 B and what the rate sends in a
@@ -175,7 +184,7 @@ fn of_stab(
 ) -> (Shape, Option<Bucket>) {
     let mut counted = |bucket: Bucket| {
         if bucket.added == Added::default() {
-            return Bucket { added: stab, ..bucket };
+            return adding(stab, bucket);
         }
         notes.push(
             "stab: the shaper has an overhead of its own, which is read; for Linux they add up".to_string(),

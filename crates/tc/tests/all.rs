@@ -1052,6 +1052,8 @@ fn a_table_of_sizes_is_what_the_link_adds() {
         assert_eq!((on_wire(1500), on_wire(20)), (33 * 53, 2 * 53), "{text}");
         assert_eq!(bucket.rate.bps(), 9_000_000);
         assert_eq!(link.stab, Some(bucket.added));
+        // The kernel's 1600 B are less than such a packet, for which a shaper needs tokens.
+        assert_eq!(bucket.burst.get(), 33 * 53);
     }
     // A table before a tbf, whose own overhead it would come beside; and steps of a table.
     let link = |text: &str| links(&read(text, KERNEL)).remove(0);

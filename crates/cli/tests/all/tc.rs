@@ -117,7 +117,24 @@ fn counters_are_held_against_a_run() {
     let text = bench.run(&["aqm", "tc", "--read", "less.txt", "--read", "after.txt", "--against", "res"]);
     assert!(text.err.contains("only one of the two dumps counts these"), "{}", text.err);
     assert!(!text.out.contains("marks per packet"), "{}", text.out);
+    // What JSON lacks is not 0.
+    let json = |counts: &str| {
+        format!(
+            r#"[{{"kind":"fq_codel","handle":"1:","dev":"eth0","root":true,"options":{{"ecn":true}}{counts}}}]"#
+        )
+    };
+    bench.file("lacks.json", &json(r#","bytes":151400,"packets":100,"ecn_mark":1"#));
+    let text = bench.run(&["aqm", "tc", "--read", "lacks.json", "--against", "res"]);
+    assert!(text.code == 0 && text.out.contains("mean size of packets"), "{}", text.err);
+    assert!(
+        !text.out.contains("drops per packet") && !text.out.contains("packets that wait"),
+        "{}",
+        text.out
+    );
+    assert!(text.err.contains("are left out: drops, overlimits, requeues, backlog, qlen"), "{}", text.err);
+    bench.file("least.json", &json(r#","bytes":151400"#));
     for (args, part) in [
+        (&["aqm", "tc", "--read", "least.json", "--against", "res"][..], "the counters lack packets"),
         (&["aqm", "tc", "--read", "bare.txt", "--against", "res"][..], "give what tc -s qdisc show prints"),
         (
             &["aqm", "tc", "--read", "after.txt", "--read", "before.txt", "--against", "res"],

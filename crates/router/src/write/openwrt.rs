@@ -108,7 +108,8 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         job.notes.push(note.into());
     }
     if is_ppp(&job.shaped.wan) {
-        let note = "sqm-scripts start again with each connection (/etc/hotplug.d/iface), as the device is then a new one";
+        let note = "sqm-scripts start again with each connection (/etc/hotplug.d/iface), as the device is then a new \
+                    one";
         job.notes.push(note.into());
     }
     if !whole {

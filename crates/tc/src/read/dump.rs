@@ -259,8 +259,8 @@ impl Dump {
         self.problems.push(Problem { line, word: cut(word), says: says.into(), fatal });
     }
 
-    /// Takes off the queues of a device that a line deletes: one of a kind that has a place of its own, those in a class,
-    /// or all at the root with their classes.
+    /// Takes off the queues of a device that a line deletes: one of a kind that has a place of its own, those in a
+    /// class, or all at the root with their classes.
     pub(super) fn remove(&mut self, head: &Head<'_>, kind: Option<&str>) {
         let is_apart = |kind: &str| matches!(kind, "ingress" | "clsact");
         let is_there = |device: &Option<String>| device.as_deref() == head.device;

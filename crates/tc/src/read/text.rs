@@ -309,6 +309,14 @@ fn counters(lines: &[&str]) -> Option<Counters> {
         return None;
     }
     let mut counters = Counters::default();
+    // A dump may be cut.
+    let has = |word: &str| lines.iter().any(|line| line.contains(word));
+    if !has("dropped ") {
+        counters.lacking.push("drops");
+    }
+    if !has("backlog ") {
+        counters.lacking.extend(["backlog", "qlen"]);
+    }
     let mut table = false;
     for line in lines {
         let words: Vec<&str> =
