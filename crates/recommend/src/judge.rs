@@ -48,7 +48,7 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
     let possible = plan.possible(&request.goal);
-    order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &request.goal, &possible));
+    order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &possible));
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets(), row.excess > 0.0);
     order.sort_by(|(a, _), (b, _)| {
         let by = match a.meets() && b.meets() {
