@@ -50,12 +50,13 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let possible = plan.possible(&request.goal);
     order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &possible));
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets(), row.excess > 0.0);
-    order.sort_by(|(a, _), (b, _)| {
+    order.sort_by(|(a, its), (b, other)| {
         let by = match a.meets() && b.meets() {
             true => b.score.total_cmp(&a.score),
             false => a.behind(asks).total_cmp(&b.behind(asks)),
         };
-        class(a).cmp(&class(b)).then(by)
+        // Of two that are equal, the one with less to type.
+        class(a).cmp(&class(b)).then(by).then(other.alone.is_some().cmp(&its.alone.is_some()))
     });
     let words: Vec<String> = (0..order.len()).map(|i| why(request, plan, &order, i)).collect();
     let met = order.first().is_some_and(|(best, _)| best.meets());
