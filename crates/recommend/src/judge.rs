@@ -52,8 +52,8 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
         order.iter_mut().for_each(|(row, _)| row.keep(&plan.columns, limited, &today));
     }
     let possible = plan.possible(&request.goal);
-    order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &request.goal, &possible));
-    sort(&mut order, |candidate| candidate.shape == Shape::None, asks);
+    order.iter_mut().for_each(|(row, _)| row.measure(&plan.columns, &possible));
+    sort(&mut order, |candidate| (candidate.shape == Shape::None, candidate.alone.is_some()), asks);
     let words: Vec<String> = (0..order.len()).map(|i| why(request, plan, &order, i)).collect();
     let met = order.first().is_some_and(|(best, _)| best.meets());
     let verdict = said(request, plan, &order);
@@ -61,20 +61,22 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     Answer { rows, met, verdict }
 }
 
-/// Puts rows in their order; `asks` where the goal asks for goodput.
-fn sort<T>(order: &mut [(Judged, T)], is_today: impl Fn(&T) -> bool, asks: bool) {
+/// Puts rows in their order; `asks` where the goal asks for goodput. `types` tells of a row whether it is the link as it is, and
+/// whether it shapes one direction alone: of two that are equal, the one with less to type comes first.
+fn sort<T>(order: &mut [(Judged, T)], types: impl Fn(&T) -> (bool, bool), asks: bool) {
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets(), row.excess > 0.0);
     let scores: Vec<_> = order.iter().map(|(row, _)| (class(row), row.score)).collect();
     let most =
         |of| scores.iter().filter(|(its, _)| *its == of).fold(f64::NEG_INFINITY, |m, (_, s)| m.max(*s));
     let rank = |(row, it): &(Judged, T)| match row.meets() {
         true if row.score < most(class(row)) + 2.0 * libm::log(ALIKE) => (2, -row.score),
-        true => (u8::from(!is_today(it)), row.slack()),
+        true => (u8::from(!types(it).0), row.slack()),
         false => (0, row.behind(asks)),
     };
     order.sort_by(|a, b| {
         let ((of_a, by_a), (of_b, by_b)) = (rank(a), rank(b));
-        class(&a.0).cmp(&class(&b.0)).then(of_a.cmp(&of_b)).then(by_a.total_cmp(&by_b))
+        let alone = types(&b.1).1.cmp(&types(&a.1).1);
+        class(&a.0).cmp(&class(&b.0)).then(of_a.cmp(&of_b)).then(by_a.total_cmp(&by_b)).then(alone)
     });
 }
 
@@ -98,7 +100,7 @@ mod tests {
     }
 
     fn order(mut rows: Vec<(Judged, bool)>) -> Vec<String> {
-        sort(&mut rows, |today| *today, false);
+        sort(&mut rows, |today| (*today, false), false);
         rows.into_iter().map(|(row, _)| row.name).collect()
     }
 

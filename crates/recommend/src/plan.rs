@@ -94,7 +94,8 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
         candidates(request, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
     if candidates.len() < 3 {
         notes.push(format!(
-            "the router has {} of the algorithms that are tried here; there is nothing to compare beyond that",
+            "the router has {} of the algorithms that are tried here; there is nothing to compare beyond that; name linux as \
+             the router to see what another would gain",
             candidates.len()
         ));
     }

@@ -48,7 +48,8 @@ pub struct Judged {
     /// The product of the goodputs of both directions, as a logarithm.
     #[serde(skip)]
     pub(crate) score: f64,
-    /// The distance from what is possible of the goal: the logarithm of the product of the ratios; 0 until it is measured.
+    /// The distance from what is possible of the goal: the logarithm of the product of the factors by which its figures miss it,
+    /// in both directions as goodput counts in both; 0 until it is measured.
     #[serde(skip)]
     pub(crate) excess: f64,
 }
@@ -97,15 +98,20 @@ impl Judged {
         self.verdicts.iter().any(|verdict| !verdict.holds && verdict.sure)
     }
 
-    /// Measures the distance from a goal, of which each condition is as far as is possible.
-    pub(crate) fn measure(&mut self, columns: &[Column], asked: &Goal, possible: &Goal) {
-        let easier = |(asked, possible): (&Condition, &Condition)| {
-            let column = columns.iter().find(|column| column.answers(asked.kind));
-            column.map_or(1.0, |column| possible.limit(column) / asked.limit(column))
-        };
-        let easier = asked.0.iter().zip(&possible.0).map(easier).chain(std::iter::repeat(1.0));
-        let over = |(verdict, easier): (&Verdict, f64)| libm::log((verdict.ratio / easier).max(1.0));
-        self.excess = self.verdicts.iter().zip(easier).map(over).sum();
+    /// Measures the distance from a goal, of which each condition asks for as much as is possible.
+    pub(crate) fn measure(&mut self, columns: &[Column], possible: &Goal) {
+        let figures = possible.0.iter().flat_map(|condition| {
+            let asked = columns.iter().zip(&self.cells).filter(|(column, _)| column.answers(condition.kind));
+            asked.map(move |(column, cell)| {
+                let ratio = |cell: &Cell| {
+                    ratio(condition.kind.is_less_better(), cell.estimate.mean, condition.limit(column))
+                };
+                cell.as_ref().map_or(f64::INFINITY, ratio)
+            })
+        });
+        // Beside the goal, what is to be left of today's goodput.
+        let kept = self.verdicts.iter().skip(possible.0.len()).map(|verdict| verdict.ratio);
+        self.excess = figures.chain(kept).map(|ratio| libm::log(ratio.max(1.0))).sum();
     }
 
     /// How far it is behind among rows that miss the goal: by its distance, and by goodput unless the goal asks for some.
@@ -182,6 +188,11 @@ fn verdict(condition: &Condition, columns: &[Column], cells: &[Option<Cell>]) ->
     worst(condition.to_string(), condition.kind.is_less_better(), asked)
 }
 
+/// The factor by which a figure misses its limit: 1 or less that it does not.
+fn ratio(less: bool, mean: f64, limit: f64) -> f64 {
+    if less { mean / limit } else { limit / mean.max(f64::MIN_POSITIVE) }
+}
+
 /// The verdict on the worst of figures, each with its limit.
 fn worst<'a>(
     asked: String,
@@ -196,7 +207,7 @@ fn worst<'a>(
             return Verdict { found: None, holds: false, sure: false, ratio: f64::INFINITY, ..worst };
         };
         let mean = cell.estimate.mean;
-        let ratio = if less { mean / limit } else { limit / mean.max(f64::MIN_POSITIVE) };
+        let ratio = ratio(less, mean, limit);
         let holds_at = |x: f64| if less { x < limit } else { x > limit };
         let (low, high) = cell.estimate.interval().unwrap_or((mean, mean));
         surely &= holds_at(low) && holds_at(high);
@@ -262,7 +273,7 @@ mod tests {
         let asked: Goal = "call P99 < 20 ms".parse().unwrap();
         let row = |call: f64, goodput: f64, possible: &Goal| {
             let mut row = judged("call P99 < 20 ms", &columns, vec![cell(call, 0.0), cell(goodput, 0.0)]);
-            row.measure(&columns, &asked, possible);
+            row.measure(&columns, possible);
             row
         };
         let usual = row(0.15, 9e6, &asked);
