@@ -36,7 +36,7 @@ fn observed(text: &str) -> Result<Observed, Unfit> {
 }
 
 fn answer(observed: &Observed, disciplines: &[Discipline]) -> Answer {
-    let question = Question { disciplines: disciplines.to_vec(), seeds: 3, tcp: "cubic".to_string() };
+    let question = Question { disciplines: disciplines.to_vec(), seeds: 4, tcp: "cubic".to_string() };
     identify(observed, &question, &|_| {}, &AtomicBool::new(false)).unwrap().unwrap()
 }
 
