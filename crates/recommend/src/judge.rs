@@ -61,8 +61,8 @@ pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     Answer { rows, met, verdict }
 }
 
-/// Puts rows in their order; `asks` where the goal asks for goodput. `types` tells of a row whether it is the link as it is, and
-/// whether it shapes one direction alone: of two that are equal, the one with less to type comes first.
+/// Puts rows in their order; `asks` where the goal asks for goodput. `types` says whether a row is the link as it is, and whether
+/// it shapes one direction alone. Of two that are equal, the one with less to type comes first.
 fn sort<T>(order: &mut [(Judged, T)], types: impl Fn(&T) -> (bool, bool), asks: bool) {
     let class = |row: &Judged| (row.failed.is_some(), !row.surely_meets(), !row.meets(), row.excess > 0.0);
     let scores: Vec<_> = order.iter().map(|(row, _)| (class(row), row.score)).collect();
