@@ -276,7 +276,7 @@ mod tests {
         assert!(!up.contains("besteffort") && !up.contains("wash"), "{up}");
     }
 
-    /// pppd makes the device anew, and Debian's then runs the script with its name in PPP_IFACE.
+    /// pppd makes a new device, and Debian's then runs the script with its name in PPP_IFACE.
     #[test]
     fn a_device_of_ppp_gets_its_queue_with_each_connection() {
         let advice = lines("vdsl-pppoe", None, Can::parse("linux").unwrap());

@@ -70,7 +70,7 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
     job.part("a shell of root, once, if the link is up", format!("PPP_IFACE={wan} {HOOK}\n"));
     job.part("the same, to undo it", format!("rm {HOOK}\n{undo}"));
     job.notes.push(format!(
-        "pppd makes {wan} anew with each connection, without a queue: the script is run then by Debian's pppd; \
+        "pppd makes a new {wan} with each connection, without a queue: the script is run then by Debian's pppd; \
          elsewhere call it from /etc/ppp/ip-up.local or /etc/ppp/ip-up"
     ));
     Ok(())

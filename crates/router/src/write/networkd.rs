@@ -37,7 +37,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     }
     if is_ppp(&job.shaped.wan) {
         job.notes.push(format!(
-            "pppd makes {} anew with each connection, and networkd then gives it the queue again; KeepConfiguration=yes \
+            "pppd makes a new {} with each connection, and networkd then gives it the queue again; KeepConfiguration=yes \
              in [Network] leaves pppd's addresses there",
             job.shaped.wan
         ));
