@@ -67,7 +67,7 @@ pub(crate) fn of(request: &Request, plan: &Plan, candidate: &Candidate) -> Advic
                 let parts = written(request, plan, follows, platform).parts.into_iter();
                 advice.parts.extend(parts.filter(|part| part.place.contains("cake-autorate")).map(|part| {
                     Text {
-                        place: format!("or, to have {} in its place: {}", follows.name, part.place),
+                        place: format!("besides, to have {} instead: {}", follows.name, part.place),
                         ..part
                     }
                 }));
@@ -183,8 +183,8 @@ pub(crate) fn check(request: &Request, plan: &Plan, candidate: &Candidate, best:
     );
     if let (Some(down), Some(up)) = (delay(false), delay(true)) {
         text.push_str(&format!(
-            "flent rrul -H SERVER -l 60        # the ping's P99 is about {} longer than its shortest under the load that \
-             was simulated; rrul is more\n",
+            "flent rrul -H SERVER -l 60        # the ping's P99 is about {} longer than its shortest, down and up together, \
+             under the load that was simulated; rrul is more\n",
             of_time(down + up)
         ));
     }

@@ -89,7 +89,8 @@ fn condition(text: &str) -> Result<Condition, String> {
     let share =
         value.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|x| x / 100.0);
     let threshold = match (kind, share) {
-        (Kind::Stalls, Some(share)) if (0.0..=1.0).contains(&share) => Threshold::Share(share),
+        (Kind::Stalls, Some(share)) if share > 0.0 && share <= 1.0 => Threshold::Share(share),
+        (Kind::Stalls, Some(share)) if share <= 0.0 => return Err(wrong("no share is less than 0")),
         (Kind::Goodput | Kind::GoodputDown | Kind::GoodputUp, Some(share)) if share > 0.0 && share < 1.0 => {
             Threshold::Share(share)
         }
@@ -208,6 +209,7 @@ mod tests {
             ("goodput up > 100%", "below 100%"),
             ("video stalls < 120%", "not possible"),
             ("call P99 < 0 ms", "no time"),
+            ("video stalls < 0%", "no share"),
             ("call P99 < 1 ms and call P99 < 2 ms", "asked twice"),
             ("", "no < or >"),
         ] {

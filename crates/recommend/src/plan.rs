@@ -124,6 +124,14 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     if let Some(condition) = request.goal.0.iter().find(of_goodput).filter(|_| request.varies()) {
         notes.push(format!("{condition}: the share is of the mean rate of the link"));
     }
+    if request.technology.varies && !request.varies() {
+        let (least, most) = (rate(request.down.most.bps() as f64 / 10.0), request.down.most);
+        notes.push(format!(
+            "the rate of this link varies, and it is simulated as if it did not: give both ends of each direction, such as \
+             --down {}",
+            format!("{least}..{most}").replace(' ', "")
+        ));
+    }
     if let Some(video) = request.load.least_video() {
         let all = BitRate::from_bps(video.bps().saturating_mul(u64::from(request.hosts)));
         let carried = request.carried(down.mean);

@@ -194,7 +194,7 @@ fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
     let seeds = all.iter().flat_map(|(_, judged)| judged.cells.iter().flatten()).map(|cell| cell.estimate.n);
     let seeds = seeds.max().map_or_else(String::new, |n| format!(" ({n} seeds each)"));
     if !all.is_empty() && all.iter().all(|(_, judged)| judged.surely_misses()) {
-        return format!("{goal} breaks with each of these changes{seeds}");
+        return format!("{goal} is missed with each of these changes{seeds}");
     }
     let of = |those: &dyn Fn(&Judged) -> bool, word: &dyn Fn(&Reach, &Judged) -> String| {
         let found = all.iter().filter(|(_, judged)| those(judged));
@@ -208,7 +208,7 @@ fn carries(goal: &Goal, all: &[(Reach, Judged)]) -> String {
     let is_open = |j: &Judged| j.failed.is_none() && !j.surely_meets() && !j.surely_misses();
     let parts = [
         ("holds with", of(&Judged::surely_meets, &name)),
-        ("breaks with", of(&Judged::surely_misses, &missed)),
+        ("is missed with", of(&Judged::surely_misses, &missed)),
         ("is unsure with", of(&is_open, &name)),
         ("was not simulated with", of(&|j| j.failed.is_some(), &failed)),
     ];

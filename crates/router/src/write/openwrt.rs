@@ -10,6 +10,10 @@ use crate::counted::{signed, unframed};
 const FIELDS: [[&str; 4]; 2] =
     [["ingress_ecn", "ilimit", "itarget", "iqdisc_opts"], ["egress_ecn", "elimit", "etarget", "eqdisc_opts"]];
 
+/// The configuration before the first of these lines.
+const KEPT: &str = "/root/sqm.before";
+const KEEP: &str = "[ -e /root/sqm.before ] || cp /etc/config/sqm /root/sqm.before\n";
+
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     job.one_for_both()?;
     let [down, up] = &job.queues;
@@ -86,8 +90,10 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         fields.iter().map(|(name, value)| format!("\toption {name} '{value}'\n")).collect();
     let package =
         up.offer.since.split_once("package ").map_or(String::new(), |(_, package)| format!(" {package}"));
-    let shell =
-        format!("{}uci commit sqm\n/etc/init.d/sqm enable\n/etc/init.d/sqm restart\n", commands.concat());
+    let shell = format!(
+        "{KEEP}{}uci commit sqm\n/etc/init.d/sqm enable\n/etc/init.d/sqm restart\n",
+        commands.concat()
+    );
     let whole = rates.iter().all(|rate| rate.bps().is_multiple_of(1000));
     if own_ptm {
         let note =
@@ -119,8 +125,11 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         format!("a shell of root; before it: opkg install sqm-scripts{package} (apk add where opkg is gone)"),
         shell,
     );
-    let undo = "uci set sqm.@queue[0].enabled='0'\nuci commit sqm\n/etc/init.d/sqm restart\n";
-    job.part("or in its place /etc/config/sqm", format!("config queue 'quell'\n{}", lines.concat()));
-    job.part("a shell of root, to undo it", undo.into());
+    let undo = format!("cp {KEPT} /etc/config/sqm\n/etc/init.d/sqm restart\n");
+    job.part(
+        "or, in place of these lines, a section of /etc/config/sqm; others for this interface go",
+        format!("config queue 'quell'\n{}", lines.concat()),
+    );
+    job.part("a shell of root, to undo it", undo);
     Ok(())
 }
