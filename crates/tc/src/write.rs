@@ -181,7 +181,11 @@ pub(crate) fn told(shaper: &Shaper, kind: &str, device: &str, notes: &mut Vec<St
         Framing::Atm => (link.rate, " linklayer atm"),
         Framing::Ptm => {
             let rate = BitRate::from_bps(link.rate.bps() / 65 * 64);
-            notes.push(format!("framing = ptm: {kind} has none; the rate is 64/65 of {}: {rate}", link.rate));
+            notes.push(format!(
+                "framing = ptm: {kind} has none; the rate is 64/65 of {}: {rate}, and 1 B more is counted for the code word \
+                 begun",
+                link.rate
+            ));
             (rate, "")
         }
     };
@@ -190,7 +194,8 @@ pub(crate) fn told(shaper: &Shaper, kind: &str, device: &str, notes: &mut Vec<St
         true => burst.get(),
         false => (burst.get() * 64).div_ceil(65),
     };
-    let overhead = i64::try_from(link.overhead.get()).unwrap_or(i64::MAX);
+    let begun = i64::from(link.framing == Framing::Ptm);
+    let overhead = i64::try_from(link.overhead.get()).unwrap_or(i64::MAX).saturating_add(begun);
     // It counts a packet as the device has it.
     let header = i64::try_from(header(Some(device)).get()).unwrap_or(0);
     let mut added = String::new();
