@@ -114,10 +114,10 @@ fn words(platform: Platform, written: &Written) -> Words {
                 .map(|(k, v)| (k.into(), v.into()))
                 .collect()
         }
-        Platform::FreeBsd => match text.contains("ipfw sched 1") {
-            true => row(line("ipfw sched 1 config pipe 1 type ").split_once(' ').unwrap().1),
+        Platform::FreeBsd => match text.contains("ipfw sched 7001") {
+            true => row(line("ipfw sched 7001 config pipe 7001 type ").split_once(' ').unwrap().1),
             false => {
-                let all = line("ipfw pipe 1 config ");
+                let all = line("ipfw pipe 7001 config ");
                 row(&all.replace(" codel ", " ").replace(" pie ", " "))
             }
         },
