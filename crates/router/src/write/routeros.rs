@@ -1,6 +1,6 @@
 //! Commands of RouterOS 7.
 
-use quell_units::Framing;
+use quell_units::{BitRate, Framing};
 
 use super::job::{Job, Unwritable, short};
 
@@ -30,8 +30,9 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         } else {
             let (rate, _) = job.told(number);
             tree.push_str(&format!(
-                "add name={name} parent={device} packet-mark=no-mark max-limit={} queue={name}\n",
-                short(rate, "k")
+                "add name={name} parent={device} packet-mark=no-mark max-limit={} bucket-size={} queue={name}\n",
+                short(rate, "k"),
+                bucket(job.burst(number, rate), rate)
             ));
         }
         words.extend(job.queues[number].settings.iter().map(|s| format!("{}={}", s.knob, s.text)));
@@ -64,12 +65,25 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     if !job.port && job.writes(0) {
         let note = format!(
             "all hosts are behind {}: with several ports of a bridge, shape downloads by a queue tree whose parent is \
-             the bridge, with max-limit",
+             the bridge, with max-limit and bucket-size",
             job.device(0)?
         );
         job.notes.push(note);
     }
     Ok(())
+}
+
+/// The most of RouterOS's bucket-size.
+const BUCKET: f64 = 10.0;
+
+/// A burst as RouterOS reads it: a part of what max-limit carries in a second, rounded up. It takes a tenth by itself,
+/// which would be 100 ms at the link's rate (manual.mikrotik.com: HTB, Token Bucket algorithm).
+fn bucket(bytes: u64, rate: BitRate) -> String {
+    let share = bytes as f64 * 8.0 / rate.bps().max(1) as f64;
+    format!("{:.5}", ((share * 1e5).ceil() / 1e5).min(BUCKET))
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_string()
 }
 
 /// The queue that RouterOS gives an interface by itself: the hardware's to ports, none to what has no hardware.

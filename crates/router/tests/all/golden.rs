@@ -140,3 +140,35 @@ fn one_direction_alone_has_the_lines_of_that_one() {
         write(Platform::OpenWrt, &Shaped { which: Which::Up, ..shaped("docsis", default("cake")) }).unwrap();
     assert!(up.parts[0].text.contains("sqm.@queue[0].download='0'"), "{}", up.parts[0].text);
 }
+
+/// FreeBSD's rc.firewall adds `100 pass all from any to any via lo0`, 200 and 300, and NAT as 50. Undoing must leave
+/// them, and they must still decide: ipfw(8) accepts what leaves a queue unless one_pass is 0.
+#[test]
+fn the_firewall_of_freebsd_stays() {
+    for (which, aqm) in [(Which::Both, "fq-codel"), (Which::Up, "codel"), (Which::Down, "fq-pie")] {
+        let written = write(Platform::FreeBsd, &Shaped { which, ..shaped("docsis", default(aqm)) }).unwrap();
+        let [lines, undo] = [0, 1].map(|number| written.parts[number].text.as_str());
+        let at = |word: &str| lines.find(word).unwrap_or_else(|| panic!("{word}: {lines}"));
+        // Accepting comes before loading, and all of it before the first rule.
+        let order = [
+            "default_to_accept=1",
+            "kldload ipfw",
+            "kldload -n dummynet",
+            "one_pass=0",
+            "delete set 7",
+            "ipfw add ",
+        ];
+        assert!(order.map(at).is_sorted(), "{lines}");
+        for rule in lines.lines().filter_map(|line| line.strip_prefix("ipfw add ")) {
+            let (number, rest) = rule.split_once(' ').unwrap();
+            assert!(number.parse::<u32>().unwrap() < 50 && rest.starts_with("set 7 "), "{rule}");
+        }
+        // What is deleted is the set, and the pipes that were made.
+        assert!(undo.starts_with("ipfw delete set 7\n"), "{undo}");
+        for line in undo.lines().skip(1) {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [_, kind, "delete", number] = words[..] else { panic!("{line}") };
+            assert!(lines.contains(&format!("ipfw {kind} {number} config ")), "{line}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use quell_aqm::pie::PieParams;
 use quell_router::{Platform, Shaped, Written, write};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
-use crate::{default, shaped, with};
+use crate::{default, shaped, side, with};
 
 /// Names and values of a direction's queue.
 type Words = BTreeMap<String, String>;
@@ -114,10 +114,10 @@ fn words(platform: Platform, written: &Written) -> Words {
                 .map(|(k, v)| (k.into(), v.into()))
                 .collect()
         }
-        Platform::FreeBsd => match text.contains("ipfw sched 1") {
-            true => row(line("ipfw sched 1 config pipe 1 type ").split_once(' ').unwrap().1),
+        Platform::FreeBsd => match text.contains("ipfw sched 7001") {
+            true => row(line("ipfw sched 7001 config pipe 7001 type ").split_once(' ').unwrap().1),
             false => {
-                let all = line("ipfw pipe 1 config ");
+                let all = line("ipfw pipe 7001 config ");
                 row(&all.replace(" codel ", " ").replace(" pie ", " "))
             }
         },
@@ -341,5 +341,23 @@ fn files_are_read_back() {
             }
             assert!(seen > 0, "{platform:?} {dump:?}");
         }
+    }
+}
+
+/// manual.mikrotik.com, HTB, Token Bucket algorithm: the bucket holds bucket-size times max-limit, for 0 to 10, and a tenth
+/// where nothing is said. The simulated burst is a millisecond and at least two frames: 10 Mbit/s carry 1250 B in 1 ms, which
+/// two frames of 1518 B exceed, so 3036 B are 2.43 ms.
+#[test]
+fn buckets_of_routeros_are_those_that_were_simulated() {
+    for (rate, least, most) in
+        [("100 Mbit/s", 0.001, 0.001_011), ("10 Mbit/s", 0.0024, 0.0027), ("2 kbit/s", 10.0, 10.0)]
+    {
+        let mut link = shaped("ethernet", default("fq-codel"));
+        link.up = side("ethernet", rate, default("fq-codel"));
+        let text = write(Platform::RouterOs, &link).unwrap().parts.remove(0).text;
+        let line = text.lines().find(|line| line.contains("parent=eth0")).unwrap();
+        let size: f64 =
+            line.split("bucket-size=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!((least..=most).contains(&size), "{rate}: {line}");
     }
 }

@@ -30,7 +30,7 @@ impl<'a> Section<'a> {
 const KNOWN: &[&str] = &[
     "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "tcMPU", "tcMTU",
     "tcTSIZE", "iqdisc_opts", "eqdisc_opts", "ingress_ecn", "egress_ecn", "itarget", "etarget", "ilimit", "elimit",
-    "debug_logging", "verbosity", "squash_ingress",
+    "debug_logging", "verbosity", "squash_dscp", "squash_ingress",
     "linklayer_advanced", "linklayer_adaptation_mechanism", "qdisc_advanced", "qdisc_really_really_advanced",
 ];
 
@@ -114,8 +114,8 @@ fn one(dump: &mut Dump, section: &Section<'_>, kernel: Kernel) {
         dump.problem(section.line, "enabled", "the section is off; it is read all the same", false);
     }
     let device = section.get("interface").unwrap_or("eth0");
-    let qdisc = section.get("qdisc").unwrap_or("cake");
-    let is_cake = qdisc == "cake" || qdisc == "cake_mq";
+    let qdisc = qdisc(section);
+    let is_cake = qdisc.starts_with("cake");
     let ifb: String = format!("ifb4{device}").chars().take(15).collect();
     for (name, key, options, device) in
         [("egress", "upload", "eqdisc_opts", device), ("ingress", "download", "iqdisc_opts", ifb.as_str())]
@@ -135,6 +135,19 @@ fn one(dump: &mut Dump, section: &Section<'_>, kernel: Kernel) {
         let kbit = kbit.min(1_000_000_000);
         let way = Way { section, line, qdisc, device, is_ingress: name == "ingress", kbit, options };
         if is_cake { cake(dump, &way, kernel) } else { tree(dump, &way, kernel) }
+    }
+}
+
+/// The qdisc of a section: two scripts have CAKE, whatever the file says, and one has none (its .qos file).
+fn qdisc<'a>(section: &Section<'a>) -> &'a str {
+    let named = section.get("qdisc");
+    let is_cake = |qdisc: &&str| qdisc.starts_with("cake");
+    match section.get("script") {
+        Some("piece_of_cake.qos" | "layer_cake.qos") => named.filter(is_cake).unwrap_or("cake"),
+        Some("simplest_tbf.qos") => named.filter(|qdisc| !is_cake(qdisc)).unwrap_or("fq_codel"),
+        Some(_) => named.unwrap_or("fq_codel"),
+        // sqm-scripts do not start without a script; LuCI's first is piece_of_cake.qos.
+        None => named.unwrap_or("cake"),
     }
 }
 
@@ -166,14 +179,13 @@ impl Way<'_> {
 /// A CAKE, which shapes itself.
 fn cake(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
     let mut words = vec!["bandwidth".to_string(), kbits(way.kbit)];
-    words.push(match way.get("script") {
-        Some("layer_cake.qos") if !way.squashes("squash_ingress") => "diffserv3".into(),
+    let script = way.get("script");
+    words.push(match script {
+        Some("layer_cake.qos" | "simple.qos") if !way.squashes("squash_ingress") => "diffserv3".into(),
         _ => "besteffort".into(),
     });
-    if way.is_ingress {
-        words.push("ingress".into());
-    }
-    if way.squashes("squash_dscp") {
+    // The two scripts of a general shaper do not clear DSCPs.
+    if way.squashes("squash_dscp") && !matches!(script, Some("simple.qos" | "simplest.qos")) {
         words.push("wash".into());
     }
     layer(way, &mut words);
@@ -215,8 +227,9 @@ fn replaced<'a>(qdisc: &str, own: &[&'a str], of_file: &[&'a str]) -> Vec<&'a st
 /// A class: its name, the one above, its rate and ceiling in kbit/s, its priority, the quantum of its queue, its DSCPs.
 type Tier = (&'static str, &'static str, u64, u64, u8, Option<u64>, &'static [u8]);
 
-/// The least burst of sqm-scripts: 1500 B and what may be added to them, in cells of 48 B that take 53 B each.
-const LEAST_BURST: u64 = (1500 + 95_u64).div_ceil(48) * 53;
+/// The least burst of sqm-scripts (`get_burst` in functions.sh): 1500 B and 48 B of overhead, in cells of 48 B that take
+/// 53 B each. The last one counts where it is full.
+const LEAST_BURST: u64 = (1500 + 48 + 47_u64) / 48 * 53;
 
 /// DSCPs of the first tier of simple.qos, EF, CS6, AF42 and what asks for little delay, and of the last one, CS1.
 const FIRST: [u8; 4] = [46, 48, 36, 4];
@@ -259,9 +272,12 @@ fn tree(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
     for (id, parent, rate, ceil, priority, quantum, dscps) in classes {
         let mut words = vec!["rate".to_string(), kbits(*rate), "ceil".to_string(), kbits(*ceil)];
         words.extend(["prio".to_string(), priority.to_string()]);
-        // Both buckets of sqm-scripts hold a millisecond, and at least a full packet in ATM cells.
-        let burst = rate.div_ceil(8).max(LEAST_BURST).to_string();
-        words.extend(["burst".to_string(), burst.clone(), "cburst".to_string(), burst]);
+        // Both buckets of sqm-scripts hold a millisecond of the direction's rate, and at least a full packet in ATM cells.
+        // The first tier has htb's own.
+        if *id != "1:11" {
+            let burst = (way.kbit / 8).max(LEAST_BURST).to_string();
+            words.extend(["burst".to_string(), burst.clone(), "cburst".to_string(), burst]);
+        }
         words.extend(added.iter().cloned());
         let before = dump.classes.len();
         class(
@@ -284,27 +300,59 @@ fn tree(dump: &mut Dump, way: &Way<'_>, kernel: Kernel) {
     }
 }
 
+/// The limit of sqm-scripts in packets, where the file has none (`LIMIT` in defaults.sh).
+const LIMIT: u64 = 1001;
+
+/// The flows that they give fair queues (`get_flows_count`).
+const FLOWS: u64 = 1024;
+
+/// What a packet takes at 1 kbit/s, in microseconds: 33 cells of ATM. CoDel's target is at least that of the rate, and
+/// its interval longer by as much (`adapt_target_to_slow_link`, `adapt_interval_to_slow_link`).
+const SLOWEST: u64 = 33 * 53 * 8 * 1000;
+const TARGET: u64 = 5_000;
+const INTERVAL: u64 = 100_000;
+
 /// The words of a queue in a class.
 fn of_leaf(way: &Way<'_>, quantum: Option<u64>) -> Vec<String> {
     let (target, limit, ecn) = match way.is_ingress {
         true => ("itarget", "ilimit", "ingress_ecn"),
         false => ("etarget", "elimit", "egress_ecn"),
     };
+    let is = |ends: &[&str]| ends.iter().any(|end| way.qdisc.ends_with(end));
     let mut words = Vec::new();
-    for (word, option) in [("target", target), ("limit", limit)] {
-        if let Some(value) = way.get(option).filter(|value| *value != "auto" && *value != "default") {
-            words.extend([word.to_string(), value.to_string()]);
+    let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
+    match way.get(limit) {
+        Some(own) => say("limit", own.to_string()),
+        None if way.qdisc == "bfifo" => say("limit", (LIMIT * 1500).to_string()),
+        None if is(&["codel", "pie"]) || ["pfifo_fast", "sfq", "pfifo"].contains(&way.qdisc) => {
+            say("limit", LIMIT.to_string());
+        }
+        None => {}
+    }
+    if is(&["codel", "pie"]) {
+        match way.get(target).map(str::to_ascii_lowercase).as_deref() {
+            Some("default") => {}
+            // fq_pie gets nothing that tc could read.
+            None | Some("auto") if way.qdisc == "fq_pie" => {}
+            None | Some("auto") => {
+                let target = (SLOWEST / way.kbit).max(TARGET);
+                say("target", format!("{target}us"));
+                if is(&["codel"]) {
+                    say("interval", format!("{}us", INTERVAL - TARGET + target));
+                }
+            }
+            Some(own) => say("target", own.to_string()),
         }
     }
-    if let Some(quantum) = quantum {
-        words.extend(["quantum".to_string(), quantum.to_string()]);
+    if is(&["fq_codel"]) || way.qdisc == "sfq" {
+        say("flows", FLOWS.to_string());
     }
-    words.push(match way.get(ecn) {
-        Some("ECN") => "ecn".into(),
-        Some("NOECN") => "noecn".into(),
-        // sqm-scripts turns it off where the queue is the sender's own.
-        _ => if way.is_ingress { "ecn" } else { "noecn" }.into(),
-    });
+    if let Some(quantum) = quantum.filter(|_| is(&["fq_codel", "fq_pie", "drr"])) {
+        say("quantum", quantum.to_string());
+    }
+    if is(&["codel", "pie", "red"]) {
+        words.push(if way.get(ecn) == Some("NOECN") { "noecn" } else { "ecn" }.into());
+    }
     words
 }
 
@@ -313,17 +361,13 @@ fn kbits(kbit: u64) -> String {
     Kind::Rate.text(Value::Rate(BitRate::from_bps(kbit * 1_000)))
 }
 
-/// CAKE's words for the link's layer.
+/// CAKE's words for the link's layer: sqm-scripts have one for ATM, and none for other framing (`get_cake_lla_string`).
 fn layer(way: &Way<'_>, words: &mut Vec<String>) {
-    match way.get("linklayer") {
-        Some("atm" | "adsl") => words.push("atm".into()),
-        Some("ptm" | "vdsl") => words.push("ptm".into()),
-        Some("ethernet") => words.push("noatm".into()),
-        _ => return,
+    let Some(layer) = way.get("linklayer").filter(|layer| *layer != "none") else { return };
+    if layer == "atm" {
+        words.push("atm".into());
     }
     for (word, option) in [("overhead", "overhead"), ("mpu", "tcMPU")] {
-        if let Some(value) = way.get(option) {
-            words.extend([word.to_string(), value.to_string()]);
-        }
+        words.extend([word.to_string(), way.get(option).unwrap_or("0").to_string()]);
     }
 }
