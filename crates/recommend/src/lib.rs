@@ -26,6 +26,7 @@ mod request;
 mod scenario;
 mod size;
 mod span;
+mod typed;
 mod verdict;
 mod way;
 mod why;

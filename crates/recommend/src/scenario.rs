@@ -2,7 +2,6 @@
 
 use quell_aqm::cake::{self, CakeParams, Diffserv, Isolation};
 use quell_aqm::catalog::{self, AqmConfig};
-use quell_router::burst;
 use quell_units::{BitRate, Bytes, Duration, Framing, Layer, LinkLayer};
 
 use crate::autorate;
@@ -12,6 +11,7 @@ use crate::load::{Carrier, FRAME};
 use crate::request::Request;
 use crate::size::Size;
 use crate::span::Span;
+use crate::typed;
 use crate::way::Shape;
 use crate::way::{Direction, Way, as_frames};
 
@@ -75,7 +75,7 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
     );
     // Most of the way is in the access links of flows, which have round-trip times of their own.
     let (near, far) = (bed.rtt.least.mul_f64(0.05), bed.rtt.least.mul_f64(0.25));
-    let (down, up) = (of_direction(candidate, &bed.down), of_direction(candidate, &bed.up));
+    let (down, up) = (of_direction(request, candidate, &bed.down), of_direction(request, candidate, &bed.up));
     let queue = |way: &Way| {
         let rate = as_frames(candidate.shaper(way));
         format!("{} packets", candidate.packets(rate, bed.rtt.most.max(Duration::from_millis(100))))
@@ -98,10 +98,10 @@ pub(crate) fn write(bed: &Bed<'_>, candidate: &Candidate) -> Result<String, Stri
             keys.extend(followed.map(|course| changes(course, way, 1.0, bed.duration)));
             keys
         }
-        _ if matches!(candidate.up, AqmConfig::Cake(_)) => vec![format!("rate = \"{lan}\"")],
+        _ if typed::is_cakes(request, candidate) => vec![format!("rate = \"{lan}\"")],
         _ => {
-            let layer = candidate.shaper(way);
-            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst(&layer)))]
+            let (layer, burst) = typed::shaper(request, candidate, way);
+            vec![format!("rate = \"{lan}\""), format!("shaper = {}", shaper(layer, burst))]
         }
     };
     match candidate.shape {
@@ -211,7 +211,7 @@ fn follow(bed: &Bed<'_>, candidate: &Candidate) -> [Course; 2] {
 }
 
 /// The algorithm of a direction, with what it has to know of the link; drop-tail where the queue is the modem's.
-pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
+pub(crate) fn of_direction(request: &Request, candidate: &Candidate, way: &Way) -> AqmConfig {
     if !candidate.queues(way.direction) {
         return AqmConfig::DropTail(Default::default());
     }
@@ -228,7 +228,7 @@ pub(crate) fn of_direction(candidate: &Candidate, way: &Way) -> AqmConfig {
                 (params.diffserv, params.wash) = (Diffserv::Besteffort, true);
             }
             match candidate.shape {
-                Shape::Shaped | Shape::AtLeast | Shape::AtMean => {
+                Shape::Shaped | Shape::AtLeast | Shape::AtMean if typed::is_cakes(request, candidate) => {
                     let layer = candidate.shaper(way);
                     AqmConfig::Cake(CakeParams {
                         bandwidth: Some(layer.rate),

@@ -10,8 +10,8 @@ use crate::measure::Column;
 use crate::plan::{Plan, Row};
 use crate::request::Request;
 use crate::scenario::{inline, of_direction, table, value_of};
-use crate::way::Shape;
-use crate::way::{Way, as_frames};
+use crate::typed;
+use crate::way::{Shape, Way, as_frames};
 
 /// A scenario for real packets, and the figures to compare.
 #[derive(Clone, Debug)]
@@ -38,15 +38,18 @@ pub fn wire(request: &Request, plan: &Plan, candidate: &Candidate) -> Result<Wir
     if plan.down.rate.most.max(plan.up.rate.most) > FASTEST {
         return Err(format!("verify: real packets are relayed at up to {FASTEST}; leave --verify out"));
     }
-    let rate = |way: &Way| as_frames(candidate.shaper(way));
     let shapes = |way: &Way| {
         !matches!(candidate.shape, Shape::None | Shape::AtLink) && candidate.queues(way.direction)
+    };
+    let rate = |way: &Way| match shapes(way) {
+        true => as_frames(typed::shaper(request, candidate, way).0),
+        false => as_frames(candidate.shaper(way)),
     };
     let buffer = |way: &Way| match shapes(way) {
         true => candidate.queue(way).to_string(),
         false => format!("{} packets", way.modem),
     };
-    let config = |way: &Way| match of_direction(candidate, way) {
+    let config = |way: &Way| match of_direction(request, candidate, way) {
         // The wire itself has the rate.
         AqmConfig::Cake(params) => AqmConfig::Cake(CakeParams {
             bandwidth: None,

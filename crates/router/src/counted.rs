@@ -105,6 +105,21 @@ impl Counts {
     }
 }
 
+impl Counts {
+    /// The link as a shaper counts it that is [`told`](Self::told) of it.
+    pub(crate) fn typed(self, link: &LinkLayer) -> LinkLayer {
+        let header = match self {
+            Counts::Link => return *link,
+            Counts::Overhead { header, .. } | Counts::Fixed { header } => header,
+        };
+        let told = self.told(link);
+        let overhead = u64::try_from(header + told.overhead.unwrap_or(0)).unwrap_or(0);
+        let framing = if told.cells { Framing::Atm } else { Framing::None };
+        let (overhead, smallest) = (Bytes::new(overhead), Bytes::new(0));
+        LinkLayer { rate: told.rate, overhead, smallest, framing, ..*link }
+    }
+}
+
 /// The rate without framing, the bytes that it adds at most to a packet, and why.
 pub(crate) fn unframed(link: &LinkLayer) -> (BitRate, i64, Option<String>) {
     match link.framing {

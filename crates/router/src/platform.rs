@@ -4,9 +4,9 @@ use std::mem::discriminant;
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_tc::Kernel;
-use quell_units::BitRate;
+use quell_units::{BitRate, Bytes, Framing, LinkLayer};
 
-use crate::counted::Counts;
+use crate::counted::{Counts, signed, unframed};
 use crate::offer::{Fit, Offer, Words};
 use crate::offers;
 use crate::shaped::{Shaped, Which};
@@ -261,6 +261,43 @@ impl Platform {
     /// Bytes of a packet that its shaper counts.
     pub fn counts(self) -> Counts {
         self.about().counts
+    }
+
+    /// Whether CAKE sets the rate there by itself, so that it needs no shaper above it.
+    pub fn leaves_rates_to_cake(self) -> bool {
+        self != Platform::Gateway
+    }
+
+    /// Bytes of a packet that its shaper counts on a device: Linux counts the header that packets have there.
+    pub(crate) fn counts_on(self, device: Option<&str>) -> Counts {
+        match (self.counts(), self) {
+            (Counts::Overhead { least, most, step, cells, .. }, Platform::Networkd) => {
+                let header = signed(quell_tc::header(device));
+                Counts::Overhead { header, least, most, step, cells }
+            }
+            (counts, _) => counts,
+        }
+    }
+
+    /// The shaper of a link as it is typed there for an algorithm that has none itself: its rate, and what a packet takes
+    /// of it. `device` is the one that leads to the link.
+    pub fn typed(self, link: &LinkLayer, device: Option<&str>) -> LinkLayer {
+        let header = quell_tc::header(device);
+        match (self, link.framing) {
+            // htb has no framing of PTM, and counts a device's header at least.
+            (Platform::Linux(_), framing) => {
+                let is_ptm = framing == Framing::Ptm;
+                let rate = if is_ptm { BitRate::from_bps(link.rate.bps() / 65 * 64) } else { link.rate };
+                let framing = if is_ptm { Framing::None } else { framing };
+                LinkLayer { rate, overhead: link.overhead.max(header), framing, ..*link }
+            }
+            (Platform::OpenWrt, Framing::Ptm) => {
+                let (rate, _, _) = unframed(link);
+                let overhead = Bytes::new(link.overhead.get() + 1);
+                LinkLayer { rate, overhead, framing: Framing::None, ..*link }
+            }
+            _ => self.counts_on(device).typed(link),
+        }
     }
 
     /// The devices that it mostly has: toward the link, and toward the hosts.

@@ -3,7 +3,7 @@
 use quell_tc::NotInLinux;
 use quell_units::BitRate;
 
-use crate::counted::{Counts, Told, signed};
+use crate::counted::Told;
 use crate::offer::{Offer, Setting};
 use crate::platform::Platform;
 use crate::shaped::{Shaped, Side, Which};
@@ -162,15 +162,7 @@ impl Job<'_> {
 
     /// The same, with whether cells are counted.
     pub fn told_whole(&mut self, number: usize) -> Told {
-        let counts = match (self.platform.counts(), self.platform) {
-            // Linux counts the header that packets have on the device.
-            (Counts::Overhead { least, most, step, cells, .. }, Platform::Networkd) => {
-                let device = self.device(number).ok();
-                let header = signed(quell_tc::header(device.as_deref()));
-                Counts::Overhead { header, least, most, step, cells }
-            }
-            (counts, _) => counts,
-        };
+        let counts = self.platform.counts_on(self.device(number).ok().as_deref());
         let told = counts.told(&self.queues[number].side.link);
         if let Some(note) = told.note.clone() {
             self.note(self.queues[number].direction, note);
