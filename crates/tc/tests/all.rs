@@ -645,6 +645,32 @@ fn files_of_sqm_and_networkd_are_read() {
     assert_eq!((cake.framing, cake.rtt.nanos()), (Framing::Ptm, 50_000_000));
 }
 
+/// What Linux accepts builds: conformance/linux/accepted.json has PIE's estimator, and sch_codel.c compares no times.
+#[test]
+fn what_the_kernel_accepts_builds() {
+    let link = quell_aqm::Link {
+        rate: BitRate::from_bps(10_000_000),
+        buffer: QueueSize::Packets(1000.0),
+        mean_packet: Bytes::new(1500),
+    };
+    for line in [
+        "pie dq_rate_estimator",
+        "fq_pie dq_rate_estimator",
+        "qdisc fq_pie 8001: dev eth0 root refcnt 2 limit 10240p flows 1024 target 15ms tupdate 16ms alpha 2 beta 20 \
+         quantum 1514b memory_limit 32Mb ecn_prob 10 dq_rate_estimator",
+        "codel target 20ms interval 10ms",
+        "fq_codel target 20ms interval 20ms",
+    ] {
+        let line = if line.starts_with("qdisc") {
+            line.into()
+        } else {
+            format!("tc qdisc add dev eth0 root {line}")
+        };
+        let aqm = meaning(&line).aqm;
+        assert_eq!(aqm.build(&link).err(), None, "{line}");
+    }
+}
+
 /// What functions.sh of sqm-scripts 1.6.0 prints with the options of a section, as its shell has printed it: get_limit,
 /// get_target, get_ecn, get_flows, get_quantum and get_burst.
 #[test]

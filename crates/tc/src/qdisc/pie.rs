@@ -57,7 +57,13 @@ fn mean_both(draft: &mut Draft) -> Both {
         beta: gain("beta", usual.beta),
         dequeue_rate: s.is("dq_rate_estimator"),
     };
-    if s.is("bytemode") {
+    let is_bytemode = s.is("bytemode");
+    if both.dequeue_rate {
+        draft.note(
+            "dq_rate_estimator: simulated by the rules of RFC 8033, as those of Linux are simulated with time stamps alone",
+        );
+    }
+    if is_bytemode {
         draft.note("bytemode: a packet's size does not change its probability here, as with nobytemode");
     }
     both
@@ -84,7 +90,8 @@ pub(super) fn say(draft: &mut Draft, params: &PieParams, link: &Link) {
 pub(super) fn mean(draft: &mut Draft) -> (AqmConfig, QueueSize) {
     let both = mean_both(draft);
     let params = PieParams {
-        scheme: Scheme::Linux,
+        // Linux's own rules are known for its time stamps alone.
+        scheme: if both.dequeue_rate { Scheme::Standard } else { Scheme::Linux },
         target: both.target,
         update_interval: both.update_interval,
         alpha: both.alpha,
@@ -148,7 +155,7 @@ pub(super) fn mean_fair(draft: &mut Draft) -> (AqmConfig, QueueSize) {
         beta: both.beta,
         mark_ecnth: s.int("ecn_prob").map_or(usual.mark_ecnth, |percent| percent as f64 / 100.0),
         delay_from: if both.dequeue_rate { DelayFrom::DequeueRate } else { DelayFrom::Departures },
-        rules: FqPieRules::Linux,
+        rules: if both.dequeue_rate { FqPieRules::Draft } else { FqPieRules::Linux },
         ..usual
     };
     (AqmConfig::FqPie(params), QueueSize::Packets(f64::from(limit)))

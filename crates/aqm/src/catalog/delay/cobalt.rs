@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::{check_times, step_of_root};
+use crate::codel::{Arithmetic, check_times, step_of_root};
 use crate::params::{ParamError, Remark, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
 
@@ -78,7 +78,7 @@ impl CobaltParams {
     /// Those of [`CobaltParams::build`].
     pub fn law(&self, link: &Link) -> Result<CobaltLaw, ParamError> {
         link.check()?;
-        check_times(self.target, self.interval)?;
+        check_times(self.target, self.interval, Arithmetic::Exact)?;
         for (field, step) in [("p_inc", self.p_inc), ("p_dec", self.p_dec)] {
             require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1]")?;
         }

@@ -94,7 +94,7 @@ impl CodelParams {
     /// hour.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
-        check_times(self.target, self.interval)?;
+        check_times(self.target, self.interval, self.arithmetic)?;
         let law = CodelLaw::new(self.target, self.interval, self.arithmetic, self.on_empty);
         let ce_threshold = self.ce_threshold.map(|t| self.arithmetic.steps(t));
         Ok(Codel { law, mtu: Mtu::new(self.mtu), state: CodelState::default(), ce_threshold })
@@ -110,11 +110,17 @@ pub struct Codel {
     ce_threshold: Option<Duration>,
 }
 
-/// Refuses a target of nothing, and an interval that does not exceed it or is longer than an hour.
-pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), ParamError> {
+/// Refuses a target of nothing, and an interval that does not exceed it or is longer than an hour. Linux takes any
+/// interval.
+pub(super) fn check_times(
+    target: Duration,
+    interval: Duration,
+    arithmetic: Arithmetic,
+) -> Result<(), ParamError> {
     positive_duration("target", target, "RFC 8289 section 4.3")?;
+    let as_linux = arithmetic == Arithmetic::Linux && !interval.is_zero();
     let rule = alloc::format!("must exceed target ({target}) [RFC 8289 section 4.3]");
-    require(interval > target, "interval", interval, rule)?;
+    require(interval > target || as_linux, "interval", interval, rule)?;
     require!(interval <= Duration::from_secs(3600), interval, "must be at most 1 h")
 }
 
