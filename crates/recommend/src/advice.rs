@@ -93,6 +93,8 @@ fn of_ppp(technology: &str, platform: Platform) -> Option<&'static str> {
         (Platform::OpenWrt, ..) => Some("pppoa-wan"),
         (Platform::RouterOs, true, _) => Some("pppoe-out1"),
         (Platform::Linux(_) | Platform::Networkd | Platform::Gateway, ..) => Some("ppp0"),
+        // ppp(8), which is in the base system; mpd5 has ng0. Frames of PPPoE on the Ethernet below match no rule.
+        (Platform::FreeBsd, ..) => Some("tun0"),
         _ => None,
     }
 }
@@ -293,6 +295,17 @@ mod tests {
         let notes = |can: &str| lines("vdsl-pppoe", None, Can::parse(can).unwrap()).notes.join("\n");
         assert!(notes("openwrt").contains("start again with each connection"));
         assert!(notes("networkd").contains("KeepConfiguration=yes"));
+    }
+
+    /// FreeBSD's handbook, chapter PPP: ppp(8) has its IP packets on tun0. The Ethernet below carries PPPoE, no IP.
+    #[test]
+    fn freebsd_has_the_rules_where_ip_packets_are() {
+        let advice = lines("vdsl-pppoe", None, Can::parse("freebsd").unwrap());
+        let text = &advice.parts[0].text;
+        assert!(text.contains("in recv tun0\n") && text.contains("out xmit tun0\n"), "{text}");
+        assert!(advice.notes.join("\n").contains("ng0 of mpd5"), "{:?}", advice.notes);
+        let own = lines("vdsl-pppoe", Some("ng0"), Can::parse("freebsd").unwrap());
+        assert!(own.parts[0].text.contains("in recv ng0\n"), "{}", own.parts[0].text);
     }
 
     /// The bursts that a text names behind a word.

@@ -232,9 +232,10 @@ impl Platform {
         ABOUT.iter().map(|about| about.platform)
     }
 
-    /// Whether cake-autorate runs on it, which keeps CAKE's rate below that of a varying link.
+    /// Whether cake-autorate runs on it, which keeps CAKE's rate below that of a varying link: it moves any CAKE that tc
+    /// shows.
     pub fn follows(self) -> bool {
-        matches!(self, Platform::OpenWrt | Platform::Linux(_))
+        matches!(self, Platform::OpenWrt | Platform::Linux(_) | Platform::Networkd)
     }
 
     fn about(self) -> &'static About {

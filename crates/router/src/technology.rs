@@ -324,9 +324,10 @@ impl Technology {
         let mut notes = Vec::new();
         if self.name.contains("pppoe") {
             notes.push(
-                "shape the device of PPP (pppoe-wan, ppp0, pppoe-out1), where packets have no header of PPPoE yet: on the \
-                 Ethernet below it, CAKE would count those 8 B twice, and shapers that count Ethernet's 14 B themselves \
-                 do not find them on the device of PPP, so add 14 B to their overhead there"
+                "shape the device of PPP (pppoe-wan, ppp0, pppoe-out1; on FreeBSD tun0 of ppp(8) or ng0 of mpd5), where packets \
+                 have no header of PPPoE yet. On the Ethernet below it, ipfw finds no IP packets, and CAKE would count \
+                 those 8 B twice. Shapers that count Ethernet's 14 B themselves do not find them on the device of PPP: add \
+                 14 B to their overhead there"
                     .into(),
             );
         }

@@ -236,6 +236,25 @@ fn only_root(leaves: &[Leaf]) -> Option<&Leaf> {
     roots.next().filter(|_| roots.next().is_none())
 }
 
+/// Notes on classes whose children are guaranteed more than they have, which htb takes.
+fn beyond_the_parent(classes: &[Leaf]) -> Vec<String> {
+    let note = |above: &Leaf| {
+        let id = above.class.id.as_str();
+        let children = classes.iter().filter(|leaf| leaf.class.parent.as_deref() == Some(id));
+        let sum = children.fold(0_u64, |sum, leaf| sum.saturating_add(leaf.class.rate.bps()));
+        (sum > above.class.rate.bps()).then(|| {
+            format!(
+                "htb: the rates of the classes below {id} are {} together, and {id} has {}. Linux takes that, and they \
+                 then exceed {id} together; a scenario does not. Lower these rates in the text until they fit: with ceil, \
+                 each class still borrows what others leave",
+                BitRate::from_bps(sum),
+                above.class.rate
+            )
+        })
+    };
+    classes.iter().filter_map(note).collect()
+}
+
 fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Shaped> {
     let is_silent = |kind: &str| matches!(kind, "ingress" | "clsact" | "noqueue");
     let mut notes = Vec::new();
@@ -303,6 +322,7 @@ fn one(device: Option<&str>, queues: &[&Queue], classes: &[&Class]) -> Option<Sh
                     if lost && above.is_none() {
                         notes.push(NO_LAYER.to_string());
                     }
+                    notes.extend(beyond_the_parent(&leaves));
                     (Shape::Classes(leaves.clone()), first)
                 }
             }

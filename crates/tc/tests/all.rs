@@ -671,6 +671,25 @@ fn what_the_kernel_accepts_builds() {
     }
 }
 
+/// HTB's user guide and LARTC, section 9.5.5: children of 5, 3 Mbit/s and 1 kbit/s below 6 Mbit/s, which Linux takes.
+#[test]
+fn classes_that_exceed_their_parent_are_noted() {
+    let text = |second: &str| {
+        format!(
+            "tc qdisc add dev eth0 root handle 1: htb default 30\n\
+             tc class add dev eth0 parent 1: classid 1:1 htb rate 6mbit burst 15k\n\
+             tc class add dev eth0 parent 1:1 classid 1:10 htb rate 5mbit burst 15k\n\
+             tc class add dev eth0 parent 1:1 classid 1:20 htb rate {second} ceil 6mbit burst 15k\n\
+             tc class add dev eth0 parent 1:1 classid 1:30 htb rate 1kbit ceil 6mbit burst 15k\n\
+             tc qdisc add dev eth0 parent 1:10 handle 10: sfq perturb 10\n"
+        )
+    };
+    let notes = |second: &str| links(&read(&text(second), KERNEL)).remove(0).notes.join("\n");
+    let said = notes("3mbit");
+    assert!(said.contains("below 1:1 are 8.001 Mbit/s together, and 1:1 has 6 Mbit/s"), "{said}");
+    assert!(!notes("999kbit").contains("together"));
+}
+
 /// What functions.sh of sqm-scripts 1.6.0 prints with the options of a section, as its shell has printed it: get_limit,
 /// get_target, get_ecn, get_flows, get_quantum and get_burst.
 #[test]

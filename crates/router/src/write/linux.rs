@@ -9,11 +9,16 @@ use super::job::{Job, Unwritable};
 use crate::shaped::{FULL, Side};
 
 /// The longest name of a device.
-const LONGEST: usize = 15;
+pub(super) const LONGEST: usize = 15;
+
+/// The device that a device's incoming packets are led to.
+pub(super) fn ifb(device: &str) -> String {
+    format!("ifb4{device}").chars().take(LONGEST).collect()
+}
 
 pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable> {
     let wan = job.shaped.wan.clone();
-    let ifb: String = format!("ifb4{wan}").chars().take(LONGEST).collect();
+    let ifb = ifb(&wan);
     let mut text = String::new();
     for number in job.numbers().iter().copied() {
         let (direction, side) = (job.queues[number].direction, job.queues[number].side);
@@ -43,13 +48,26 @@ pub(super) fn write(job: &mut Job<'_>, kernel: Kernel) -> Result<(), Unwritable>
         }
     }
     if job.port {
-        job.part(format!("a shell of root, after each boot (lines for Linux {kernel})"), text);
-        let note = format!(
-            "a card with several queues has mq at its root: `tc qdisc show dev {wan}` lists them, and each gets the \
-             line with parent MQ:NUMBER in place of root"
+        let leaf =
+            text.lines().last().and_then(|line| line.split_once(" root ")).map_or("", |(_, leaf)| leaf);
+        let several = format!(
+            "tc qdisc del dev {wan} root 2>/dev/null || true\ntc qdisc add dev {wan} root handle 1: mq\nfor class in $(tc \
+             class show dev {wan} | sed -n 's/^class mq \\(1:[0-9a-f]*\\) .*/\\1/p'); do\n    tc qdisc replace dev {wan} \
+             parent \"$class\" {leaf}\ndone\n"
         );
-        job.notes.push(note);
+        job.part(
+            format!(
+                "a shell of root, after each boot, for a card with several queues (lines for Linux {kernel})"
+            ),
+            several,
+        );
+        job.part("or in its place, for a card with one queue, where mq is refused", text);
         job.part("the same, to undo it", format!("tc qdisc del dev {wan} root\n"));
+        job.notes.push(
+            "each queue of a card with several has the algorithm, behind mq: a single one at the root would take them all \
+             under one lock. What was simulated is one queue with all flows"
+                .into(),
+        );
         return Ok(());
     }
     let mut undo = String::new();

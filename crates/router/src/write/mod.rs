@@ -99,7 +99,7 @@ fn written(platform: Platform, shaped: &Shaped, port: bool) -> Result<Written, U
         Platform::Junos => junos::write(&mut job)?,
         Platform::IosXe => ios_xe::write(&mut job)?,
     }
-    autorate::write(&mut job);
+    autorate::write(&mut job)?;
     if job.queues.iter().any(|queue| queue.offer.fit == Fit::Nearest) {
         job.notes.push("this comes near to what was simulated and is not the same: measure it".into());
     }

@@ -35,6 +35,13 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
         let place = format!("the .network file that matches {device}{what}; then networkctl reload");
         job.part(place, text);
     }
+    if job.port {
+        job.notes.push(
+            "networkd has no mq: a queue at the root takes all queues of a card under one lock. On a fast card with \
+             several, use the lines of tc (--can linux)"
+                .into(),
+        );
+    }
     if is_ppp(&job.shaped.wan) {
         job.notes.push(format!(
             "pppd makes a new {} with each connection, and networkd then gives it the queue again; KeepConfiguration=yes \

@@ -104,6 +104,32 @@ fn a_varying_link_has_limits() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line}: {text}");
     }
+    // cake-autorate's setup.sh: other places on OpenWrt than with systemd, whose unit must not read /root and is bound to
+    // the device. networkd has downloads on the device toward the hosts.
+    for (platform, config, down, start) in [
+        (
+            Platform::OpenWrt,
+            "/root/cake-autorate/config.primary.sh",
+            "ifb4wwan0",
+            "service cake-autorate enable\n",
+        ),
+        (
+            Platform::find("linux").unwrap(),
+            "/etc/cake-autorate/config.wwan0.sh",
+            "ifb4wwan0",
+            "systemctl enable --now ",
+        ),
+        (Platform::Networkd, "/etc/cake-autorate/config.wwan0.sh", "eth1", "systemctl enable --now "),
+    ] {
+        let parts = write(platform, &link).unwrap().parts;
+        let of = |word: &str| parts.iter().position(|part| part.text.contains(word)).expect(word);
+        let (install, settings, started) = (of("lynxthecat/cake-autorate"), of("dl_if="), of(start));
+        assert!(install < settings && settings < started, "{platform:?}");
+        assert_eq!(parts[settings].place, config);
+        assert!(parts[settings].text.starts_with(&format!("dl_if={down}\nul_if=wwan0\n")), "{platform:?}");
+        // The answer tells them from the rest by this word.
+        assert!([install, settings, started].iter().all(|n| parts[*n].place.contains("cake-autorate")));
+    }
     let other = write(Platform::FreeBsd, &{
         let mut link = link.clone();
         (link.down.aqm, link.up.aqm) = (default("fq-codel"), default("fq-codel"));

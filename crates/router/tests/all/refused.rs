@@ -132,13 +132,19 @@ fn a_port_is_not_shaped() {
     let port = side("port", "10 Gbit/s", aqm);
     let text = |platform: Platform| write_port(platform, "eth0", &port).map(|w| w.parts[0].text.clone());
     let linux = text(Platform::find("linux").unwrap()).unwrap();
-    assert!(
-        linux.starts_with("tc qdisc replace dev eth0 root fq_codel ")
-            && linux.contains(" target 500us ")
-            && linux.contains(" ce_threshold 100us")
-            && linux.lines().count() == 1,
-        "{linux}"
-    );
+    // sch_mq.c: each class is a queue of the card, and a qdisc at the root would be one for all.
+    let leaf = " fq_codel ";
+    assert!(linux.starts_with(
+        "tc qdisc del dev eth0 root 2>/dev/null || true\ntc qdisc add dev eth0 root handle 1: mq\n"
+    ));
+    let line = linux.lines().find(|line| line.contains(leaf)).unwrap();
+    assert!(line.contains(" parent \"$class\" fq_codel ") && !line.contains(" root "), "{line}");
+    assert!(line.contains(" target 500us ") && line.contains(" ce_threshold 100us"), "{line}");
+    let one = write_port(Platform::find("linux").unwrap(), "eth0", &port).unwrap().parts[1].text.clone();
+    assert!(one.starts_with("tc qdisc replace dev eth0 root fq_codel ") && one.lines().count() == 1, "{one}");
+    assert_eq!(line.split(leaf).nth(1), one.trim_end().split(leaf).nth(1));
+    let notes = write_port(Platform::Networkd, "eth0", &port).unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("no mq")), "{notes:?}");
     let networkd = text(Platform::Networkd).unwrap();
     assert!(
         networkd.starts_with("[FairQueueingControlledDelay]\nParent=root\nTargetSec=500us\n"),
@@ -187,4 +193,24 @@ fn extremes_are_answered() {
             }
         }
     }
+}
+
+/// The printed loop in a shell, with a tc that answers as iproute2 does for a card of 12 queues: `class mq 1:a root`.
+#[test]
+fn the_loop_over_the_queues_of_a_card_is_plain_sh() {
+    let port = side("port", "100 Gbit/s", default("sfq"));
+    let text = write_port(Platform::find("linux").unwrap(), "eth0", &port).unwrap().parts[0].text.clone();
+    let shown: String = (1..=12).map(|n| format!("class mq 1:{n:x} root leaf 80{n:02}: \n")).collect();
+    let tc = format!(
+        "tc() {{\nif [ \"$1 $2\" = 'class show' ]; then printf '{}class fq_codel 8001:12c parent 8001: \\n'; else echo tc \
+         \"$@\"; fi\n}}\n",
+        shown.replace('\n', "\\n")
+    );
+    let ran = std::process::Command::new("sh").arg("-euc").arg(tc + &text).output().unwrap();
+    let lines = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{:?}", ran.stderr);
+    let parents: Vec<&str> =
+        lines.lines().filter_map(|l| l.split(" parent ").nth(1)?.split(' ').next()).collect();
+    let wanted: Vec<String> = (1..=12).map(|n| format!("1:{n:x}")).collect();
+    assert_eq!(parents, wanted, "{lines}");
 }

@@ -56,7 +56,11 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
         return Err(bad_input!("--read: {why}"));
     }
     for link in &links {
-        check(link)?;
+        if let Err(failure) = check(link) {
+            // They say what the lines mean that a scenario refuses.
+            notes(link).for_each(terminal::note);
+            return Err(failure);
+        }
     }
     match (format, to) {
         (Format::Json, _) => json::print(&output(&links, &dump))?,
