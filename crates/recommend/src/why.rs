@@ -1,6 +1,7 @@
 //! The answer in sentences: the verdict, and the reason for each row's place.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_metrics::Estimate;
 use quell_units::Duration;
 
 use crate::autorate::MODEL;
@@ -282,6 +283,11 @@ fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String
         if let (Some(of_x), Some(of_y)) = (x.lost, y.lost)
             && (x.loses().is_some() || y.loses().is_some())
         {
+            let ends = |lost: Estimate| lost.interval().unwrap_or((lost.mean, lost.mean));
+            let ((low, high), (from, to)) = (ends(of_x), ends(of_y));
+            if high >= from && low <= to {
+                continue;
+            }
             let word = column.title.replace(" P99", "");
             let shares = format!("{} instead of {}", percent(of_x.mean), percent(of_y.mean));
             match of_x.mean < of_y.mean {
