@@ -80,7 +80,12 @@ pub(crate) fn reference() -> Candidate {
 }
 
 /// The candidates for a link; of each direction, the rate at which packets leave the queue.
-pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, BitRate)) -> Vec<Candidate> {
+/// `moves` tells whether a rate does, but for outages.
+pub(crate) fn candidates(
+    request: &Request,
+    moves: bool,
+    rate: impl Fn(Shape) -> (BitRate, BitRate),
+) -> Vec<Candidate> {
     let at_link = request.technology.instead.is_some();
     let order: &[&str] = if at_link { &AT_LINK } else { &ORDER };
     let has = request.can.algorithms();
@@ -91,7 +96,7 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
         let (down, up) = rate(shape);
         let is_port = request.technology.name == "port";
         let of = |rate| {
-            let (config, why) = designed(name, rate, request.rtt.most, is_port);
+            let (config, why) = designed(name, rate, request.rtt.most, is_port && request.load.is_early());
             (request.can.as_there(config), why)
         };
         let ((down, of_down), (up, of_up)) = (of(down), of(up));
@@ -112,7 +117,8 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
         let shapes =
             [("at-least", Shape::AtLeast), ("at-mean", Shape::AtMean), ("following", Shape::Following)];
         return names.first().map_or_else(Vec::new, |first| {
-            let follows = *first == "cake" && request.can.follows();
+            // Between two rates that are one, cake-autorate has nothing to move.
+            let follows = moves && *first == "cake" && request.can.follows();
             let shapes = shapes.into_iter().filter(|(_, shape)| follows || *shape != Shape::Following);
             shapes.map(|(word, shape)| make(first, format!("{first}-{word}"), shape)).collect()
         });
@@ -120,17 +126,19 @@ pub(crate) fn candidates(request: &Request, rate: impl Fn(Shape) -> (BitRate, Bi
     names.iter().map(|name| make(name, (*name).to_string(), Shape::Shaped)).collect()
 }
 
-/// An algorithm for a rate and round trips up to `rtt`, by its rule, and the reasons.
-fn designed(name: &str, rate: BitRate, rtt: Duration, is_port: bool) -> (AqmConfig, Vec<String>) {
+/// An algorithm for a rate and round trips up to `rtt`, by its rule, and the reasons; `early` where senders take a mark for
+/// little and need it early.
+fn designed(name: &str, rate: BitRate, rtt: Duration, early: bool) -> (AqmConfig, Vec<String>) {
     if let Some(found) = setting(name, rate, FRAME, rtt) {
         let mut reasons = found.reasons;
         // PIE scales its probability by itself (RFC 8033 section 5.2); its gains and its burst are those that routers have.
         let of_pie = PieParams::default();
         let config = match found.config {
-            AqmConfig::FqCodel(params) if is_port => {
+            AqmConfig::FqCodel(params) if early => {
                 let step = params.target + params.target;
                 reasons.push(format!(
-                    "ce_threshold = {step}: DCTCP needs marks from a short queue on (RFC 8290 section 5.2.7)"
+                    "ce_threshold = {step}: DCTCP needs marks from a short queue on (RFC 8290 section 5.2.7); senders with \
+                     plain ECN lose rate by it"
                 ));
                 AqmConfig::FqCodel(FqCodelParams { ce_threshold: Some(step), ..params })
             }
@@ -221,6 +229,20 @@ impl Candidate {
             _ if !self.queues(way.direction) => return unshaped(),
             Shape::AtLeast => technology.margin(shaped, way.rate.least, "the least rate of the link counts"),
             _ if way.limited => technology.margin(shaped, way.mean, "the router's processor shapes no more"),
+            // Of a rate that moves, what was found is not a matter of bursts.
+            Shape::AtMean | Shape::Following if way.rate.moves() => {
+                let rates = format!("the link moves between {} and {}", way.rate.least, way.rate.most);
+                let why = match self.shape {
+                    Shape::Following => {
+                        format!("{rates}, and cake-autorate moves the shaper; this is its base")
+                    }
+                    _ => format!("{rates}: where it is slower than the shaper, the queue is the modem's"),
+                };
+                technology.margin(shaped, way.mean, &why)
+            }
+            Shape::AtMean if way.course.is_some() => {
+                technology.margin(shaped, way.mean, "of the mean rate, which outages lower")
+            }
             _ if part < 1.0 => {
                 let usual = technology.share as f64 / 10.0;
                 let why = format!("at {usual}%, bursts still reached the modem's queue");

@@ -1,8 +1,12 @@
 //! How a rate moves over time.
 
+use quell_router::Technology;
 use quell_units::{BitRate, Duration};
 
 use crate::span::Span;
+
+/// The part of its mean rate below which a link is out. Chosen.
+const OUT: f64 = 0.01;
 
 /// Rates from times on, which begin again after a period.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,13 +34,34 @@ const SHAPE: [(u64, f64); 12] = [
     (18, 0.41),
 ];
 
+/// The same of `scenarios/links/starlink.toml`: satellites change every 15 s (Mohan et al. 2024, abstract).
+const OF_SATELLITES: [(u64, f64); 5] = [(0, 0.57), (12, 1.0), (27, 0.0), (42, 0.74), (57, 0.37)];
+
 impl Course {
-    /// A made-up course between two rates.
-    pub fn between(span: Span<BitRate>) -> Course {
+    /// A made-up course between two rates, as a technology's are.
+    pub fn between(span: Span<BitRate>, technology: &Technology) -> Course {
+        let (shape, period): (&[_], _) = match technology.name {
+            "starlink" => (&OF_SATELLITES, Duration::from_secs(60)),
+            _ => (&SHAPE, Duration::from_secs(20)),
+        };
         let (low, high) = (span.least.bps() as f64, span.most.bps() as f64);
         let at = |place: f64| low * libm::exp(place * libm::log(high / low));
-        let steps = SHAPE.iter().map(|(s, place)| (Duration::from_secs(*s), rate(at(*place))));
-        Course { steps: steps.collect(), period: Duration::from_secs(20) }
+        let steps = shape.iter().map(|(s, place)| (Duration::from_secs(*s), rate(at(*place))));
+        Course { steps: steps.collect(), period }
+    }
+
+    /// The longest time for which the link is out, and the part of all time; none if it never is.
+    pub(crate) fn outage(&self) -> Option<(Duration, f64)> {
+        let out = OUT * self.mean().bps() as f64;
+        let (mut longest, mut now, mut all) = (0.0_f64, 0.0, 0.0);
+        for (rate, lasts) in self.parts() {
+            let is_out = (rate.bps() as f64) < out;
+            now = if is_out { now + lasts } else { 0.0 };
+            all += if is_out { lasts } else { 0.0 };
+            longest = longest.max(now);
+        }
+        let share = all / self.period.as_secs_f64().max(f64::MIN_POSITIVE);
+        (longest > 0.0).then(|| (Duration::from_secs_f64(longest), share))
     }
 
     /// Each rate and the seconds for which it lasts.
@@ -103,24 +128,47 @@ mod tests {
         assert_eq!(at, [1, 1, 2, 2, 3, 1, 2, 3]);
     }
 
-    /// The link whose shape it has, within what two digits can say.
+    /// By hand: 2 s of 50 without a packet are 4%.
     #[test]
-    fn between_the_rates_of_lte_it_is_that_of_lte() {
+    fn outages_are_found() {
+        let (s, r) = (Duration::from_secs, BitRate::from_bps);
+        let steps = vec![(s(0), r(12_000_000)), (s(20), r(0)), (s(21), r(1000)), (s(22), r(12_000_000))];
+        let course = Course { steps, period: s(50) };
+        assert_eq!(course.outage(), Some((s(2), 0.04)));
+        assert!(!course.span().moves());
+        assert_eq!(Course { steps: vec![(s(0), r(5))], period: s(9) }.outage(), None);
+    }
+
+    /// The links whose shapes they have, within what two digits can say.
+    #[test]
+    fn between_the_rates_of_a_link_it_is_that_of_the_link() {
         let mbit = |n: f64| BitRate::from_bps((n * 1e6) as u64);
-        let course = Course::between(Span { least: mbit(3.0), most: mbit(24.0) });
-        let link = quell_presets::find_link("lte").unwrap().preset.text;
-        let said = link.lines().filter_map(|line| {
-            let (time, rest) = line.trim().strip_prefix("[\"")?.split_once("\", \"")?;
-            Some((time.parse().ok()?, rest.strip_suffix("\"],")?.parse().ok()?))
-        });
-        let said: Vec<(Duration, BitRate)> = said.collect();
-        assert_eq!(said.len(), course.steps.len());
-        for ((at, rate), (then, of_link)) in course.steps.iter().zip(said) {
-            assert_eq!(*at, then);
-            assert!((rate.bps() as f64 / of_link.bps() as f64 - 1.0).abs() < 0.03, "{at}: {rate} {of_link}");
+        for (name, least, most) in [("lte", 3.0, 24.0), ("starlink", 110.0, 190.0)] {
+            let technology = quell_router::technology::find(name).unwrap();
+            let course = Course::between(Span { least: mbit(least), most: mbit(most) }, technology);
+            let file: toml::Table = quell_presets::find_link(name).unwrap().preset.text.parse().unwrap();
+            let list = file["dumbbell"]["changes"]["list"].as_array().unwrap();
+            assert_eq!(list.len(), course.steps.len());
+            for ((at, rate), said) in course.steps.iter().zip(list) {
+                let word = |place: usize, key: &str| match said {
+                    toml::Value::Array(pair) => pair[place].as_str().unwrap().to_string(),
+                    table => table[key].as_str().unwrap().to_string(),
+                };
+                assert_eq!(*at, word(0, "at").parse().unwrap());
+                let of_link: BitRate = word(1, "rate").parse().unwrap();
+                assert!(
+                    (rate.bps() as f64 / of_link.bps() as f64 - 1.0).abs() < 0.03,
+                    "{name} {at}: {rate} {of_link}"
+                );
+            }
+            assert_eq!(
+                course.period,
+                file["dumbbell"]["changes"]["repeat"].as_str().unwrap().parse().unwrap()
+            );
+            assert_eq!(course.span(), Span { least: mbit(least), most: mbit(most) });
         }
-        assert_eq!(course.span(), Span { least: mbit(3.0), most: mbit(24.0) });
-        let mean = course.mean().bps() as f64;
+        let lte = quell_router::technology::find("lte").unwrap();
+        let mean = Course::between(Span { least: mbit(3.0), most: mbit(24.0) }, lte).mean().bps() as f64;
         assert!((mean - 12.55e6).abs() < 0.2e6, "{mean}");
     }
 }

@@ -27,7 +27,7 @@ const ALIKE: f64 = 0.98;
 /// Ranks the rows of a plan by what was found of each, in their order: those whose intervals are wholly within the goal, those
 /// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput; where that is
 /// about as much as the most, the link as it is comes first, then what is further within the goal. Of the others, those come
-/// first that meet what is possible at these rates. Where the goal asks for no goodput, goodput counts beside distance. A row
+/// first that meet what is possible at these rates, and goodput decides where intervals overlap the nearest's. Where the goal asks for no goodput, goodput counts beside distance. A row
 /// whose simulation failed comes last.
 pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let asks = request
@@ -68,10 +68,19 @@ fn sort<T>(order: &mut [(Judged, T)], types: impl Fn(&T) -> (bool, bool), asks: 
     let scores: Vec<_> = order.iter().map(|(row, _)| (class(row), row.score)).collect();
     let most =
         |of| scores.iter().filter(|(its, _)| *its == of).fold(f64::NEG_INFINITY, |m, (_, s)| m.max(*s));
+    // Of those that miss it alike, with intervals that overlap the nearest's, noise would decide.
+    let missed = order.iter().map(|(row, _)| row).filter(|row| !row.meets());
+    let missed: Vec<_> = missed.map(|row| (class(row), row.behind(asks), row.between)).collect();
+    let is_alike = |row: &Judged| {
+        let own = missed.iter().filter(|(its, ..)| *its == class(row));
+        let nearest = own.min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+        nearest.is_some_and(|(.., between)| row.between[0] <= between[1] && between[0] <= row.between[1])
+    };
     let rank = |(row, it): &(Judged, T)| match row.meets() {
         true if row.score < most(class(row)) + 2.0 * libm::log(ALIKE) => (2, -row.score),
         true => (u8::from(!types(it).0), row.slack()),
-        false => (0, row.behind(asks)),
+        false if is_alike(row) => (0, -row.score),
+        false => (1, row.behind(asks)),
     };
     order.sort_by(|a, b| {
         let ((of_a, by_a), (of_b, by_b)) = (rank(a), rank(b));
@@ -86,7 +95,8 @@ mod tests {
     use crate::verdict::Verdict;
 
     fn row(name: &str, ratio: f64, sure: bool, goodput: f64) -> (Judged, bool) {
-        let verdict = Verdict { asked: String::new(), found: None, holds: ratio < 1.0, sure, ratio };
+        let verdict =
+            Verdict { asked: String::new(), found: None, holds: ratio < 1.0, sure, ratio, loses: false };
         let judged = Judged {
             name: name.to_string(),
             cells: Vec::new(),
@@ -95,6 +105,7 @@ mod tests {
             failed: None,
             score: goodput.ln(),
             excess: ratio.ln().max(0.0),
+            between: [ratio.ln().max(0.0); 2],
         };
         (judged, name == "today")
     }
@@ -116,6 +127,28 @@ mod tests {
             row("most", 0.4, true, 100.0),
         ];
         assert_eq!(order(rows), ["near", "most", "less", "unsure", "misses"]);
+    }
+
+    /// By the figures of a link with an outage: 1409 ± 7, 1414 ± 13 and 1417 ± 10 ms do not differ, and 8.78 Mbit/s are more than
+    /// 6.56. What is surely nearer still comes first.
+    #[test]
+    fn noise_does_not_rank() {
+        let of = |name: &str, mean: f64, half: f64, goodput: f64| {
+            let (row, today) = row(name, mean / 100.0, true, goodput);
+            let between = [mean - half, mean + half].map(|end| (end / 100.0).ln());
+            (Judged { between, ..row }, today)
+        };
+        let rows = || {
+            vec![
+                of("following", 1409.0, 7.0, 6.56),
+                of("least", 1414.0, 13.0, 8.78),
+                of("mean", 1417.0, 10.0, 7.2),
+                of("far", 4000.0, 50.0, 9.0),
+            ]
+        };
+        assert_eq!(order(rows()), ["least", "mean", "following", "far"]);
+        let nearer = rows().into_iter().chain([of("nearer", 700.0, 50.0, 6.5)]).collect();
+        assert_eq!(order(nearer)[0], "nearer");
     }
 
     /// A link that meets the goal with as much goodput is left alone.

@@ -9,10 +9,16 @@ pub(crate) const DOWN: &str = "net-router";
 /// The link up.
 pub(crate) const UP: &str = "router-net";
 
+/// What comes in, behind the router.
+const HOME: &str = "router-home";
+/// What goes out, before it.
+const HOME_UP: &str = "home-router";
+
 /// A figure that a goal can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The 99th percentile of how much longer than the shortest the packets of calls take, in the worse direction.
+    /// The 99th percentile of how much longer than the shortest the packets of calls take, in the worse direction. A lost packet
+    /// is late, so that it is missed where more than one in a hundred is lost.
     Call,
     /// Mean page time.
     PageMean,
@@ -145,6 +151,12 @@ impl Column {
             },
         };
         format!("{} instead of {}{unit}", number(value * factor), number(other * factor))
+    }
+
+    /// The share of a call's packets that are dropped at the modem, and at the router: the metric, and the link of each.
+    pub(crate) fn losses(&self) -> Option<(String, [&'static str; 2])> {
+        let metric = self.metric.replacen(Kind::Call.metric(), "loss_rate", 1);
+        (self.kind == Kind::Call).then_some((metric, [self.link, if self.is_up() { HOME_UP } else { HOME }]))
     }
 
     /// Tells whether it is of the way up.

@@ -5,7 +5,7 @@ use quell_units::{BitRate, Bytes, Duration};
 
 use crate::candidate::{Candidate, TODAY, candidates, reference};
 use crate::columns::columns;
-use crate::course::rate;
+use crate::course::{Course, rate};
 use crate::goal::{Condition, Goal, Threshold};
 use crate::load::FRAME;
 use crate::measure::{Column, Kind};
@@ -15,6 +15,8 @@ use crate::size::{Size, size};
 use crate::way::{Direction, Way, as_frames};
 use crate::words::{of_rate, of_time, percent};
 
+/// The part of a link that is left to one of two flows.
+const HALF: f64 = 0.5;
 /// Runs below this are said to be short.
 const SHORT: Duration = Duration::from_secs(10);
 
@@ -90,8 +92,9 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
     let sole = limit(request, &mut down, &mut up, &mut notes);
     let columns =
         columns(&request.load, &request.goal, request.carried(down.mean), request.carried(up.mean))?;
+    let moves = down.rate.moves() || up.rate.moves();
     let mut candidates =
-        candidates(request, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
+        candidates(request, moves, |shape| (as_frames(down.usual(shape)), as_frames(up.usual(shape))));
     if candidates.len() < 3 {
         notes.push(format!(
             "the router has {} of the algorithms that are tried here; there is nothing to compare beyond that; name linux as \
@@ -131,6 +134,26 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
              --down {}",
             format!("{least}..{most}").replace(' ', "")
         ));
+    }
+    for way in [&down, &up] {
+        if let Some((time, share)) = way.course.as_ref().and_then(Course::outage) {
+            notes.push(format!(
+                "{}: the link is out for up to {time} at a time, {} in all: no queue and no shaper shortens what waits then",
+                way.direction.word(),
+                percent(share)
+            ));
+        }
+        let Some(calls) = request.load.calls(way, request.hosts, down.mean.min(up.mean)) else { continue };
+        let share = calls / way.mean.bps() as f64;
+        if share > HALF {
+            let word = way.direction.word();
+            let (calls, rate) = (of_rate(calls), of_rate(way.mean.bps() as f64));
+            let why = match share < 1.0 {
+                true => "so that it loses packets where each flow gets the same share",
+                false => "so that it loses packets with every candidate",
+            };
+            notes.push(format!("the load does not fit: a call takes {calls} of {rate} {word}, {why}"));
+        }
     }
     if let Some(video) = request.load.least_video() {
         let all = BitRate::from_bps(video.bps().saturating_mul(u64::from(request.hosts)));

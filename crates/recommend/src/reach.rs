@@ -54,7 +54,7 @@ impl Plan {
 }
 
 /// The rows that the answer to a plan asks for: the best candidate in one direction alone, where what one has today meets the
-/// goal in the other; and with lower rates, where the goal is missed because packets still wait in the modem.
+/// goal in the other; and with lower rates, where nothing surely meets the goal and packets may still wait in the modem.
 ///
 /// # Errors
 /// A scenario cannot be made.
@@ -71,7 +71,8 @@ pub fn further(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Ro
             rows.push(Row::of(&candidate.name.clone(), candidate, &bed)?);
         }
     }
-    rows.extend(margins(request, plan, answer.met, (best, row))?);
+    let is_met = answer.rows.iter().any(Judged::surely_meets);
+    rows.extend(margins(request, plan, is_met, (best, row))?);
     Ok(rows)
 }
 
@@ -81,7 +82,7 @@ fn needed(goal: &Goal, columns: &[Column], today: &Judged) -> Option<Direction> 
     let fine = |link: &str| {
         let mut all = columns.iter().zip(&today.cells);
         let (column, cell) = all.find(|(column, _)| column.link == link && column.answers(Kind::Call))?;
-        Some(cell.as_ref()?.estimate.mean < asked.limit(column))
+        Some(!cell.as_ref()?.is_late(asked.limit(column), false))
     };
     match (fine(DOWN)?, fine(UP)?) {
         (true, false) => Some(Direction::Up),
@@ -94,11 +95,11 @@ fn needed(goal: &Goal, columns: &[Column], today: &Judged) -> Option<Direction> 
 fn margins(
     request: &Request,
     plan: &Plan,
-    met: bool,
+    is_met: bool,
     (best, row): (&Judged, &Row),
 ) -> Result<Vec<Row>, String> {
     let shapes = matches!(row.candidate.shape, Shape::Shaped | Shape::AtMean | Shape::Following);
-    if met || !shapes {
+    if is_met || !shapes {
         return Ok(Vec::new());
     }
     let missed = |link: &str| {
@@ -114,7 +115,7 @@ fn margins(
         let mut all = plan.columns.iter().zip(&best.cells).filter(|(column, _)| column.link == link);
         all.any(|(column, cell)| {
             let asked = request.goal.0.iter().find(|condition| column.answers(condition.kind));
-            let late = |limit: f64| cell.is_none_or(|cell| cell.estimate.mean >= limit);
+            let late = |limit: f64| cell.is_none_or(|cell| cell.is_late(limit, true));
             column.kind.is_less_better() && asked.is_some_and(|condition| late(condition.limit(column)))
         })
     };

@@ -27,14 +27,18 @@ const SEEDS: u32 = 8;
 const REACH_SEEDS: u32 = 5;
 /// The longest time; slow links need it for a few dozen pages.
 const LONGEST: f64 = 240.0;
-/// The course of a varying link twice, and a warm-up.
+/// The part of a course's period that is simulated at least: a warm-up, and all of it once.
+const OF_COURSE: f64 = 1.2;
+/// The least time of a varying link: the course of LTE twice, and a warm-up.
 const OF_VARYING: f64 = 48.0;
 
 /// The size of the scenarios of a request, of which there are `rows`.
 pub(crate) fn size(request: &Request, down: &Way, up: &Way, rows: usize) -> Size {
     let rate = down.mean.packets_per_sec(FRAME) + up.mean.packets_per_sec(FRAME);
     let rtt = request.rtt.most.as_secs_f64();
-    let least = if request.varies() { OF_VARYING } else { (60.0 * rtt).max(0.05) };
+    let courses = [down, up].map(|way| way.course.as_ref().map_or(0.0, |course| course.period.as_secs_f64()));
+    let course = (OF_COURSE * courses[0].max(courses[1])).clamp(OF_VARYING, LONGEST);
+    let least = if request.varies() { course } else { (60.0 * rtt).max(0.05) };
     let duration = (PACKETS / rate).min(LONGEST).max(least);
     let each = rate * duration;
     let left = ALL / each - f64::from(5 * REACH_SEEDS);

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::goal::{Condition, Goal};
 use crate::measure::{Column, Kind};
-use crate::words::list;
+use crate::words::{list, percent};
 
 /// A figure of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -14,6 +14,46 @@ pub struct Cell {
     pub estimate: Estimate,
     /// The difference from today, paired by seed; `None` for today itself, and where there is no pair.
     pub difference: Option<Estimate>,
+    /// Of a call, the share of its packets that queues drop on the way.
+    pub lost: Option<Estimate>,
+}
+
+/// The share of lost packets above which no 99th percentile is in time: a lost packet is late.
+const LOST: f64 = 0.01;
+
+/// The ends of an estimate's interval.
+fn ends(estimate: &Estimate) -> (f64, f64) {
+    estimate.interval().unwrap_or((estimate.mean, estimate.mean))
+}
+
+impl Cell {
+    /// The share of lost packets, where that is too much for a call.
+    pub fn loses(&self) -> Option<f64> {
+        self.lost.map(|lost| lost.mean).filter(|lost| *lost > LOST)
+    }
+
+    /// Words for the losses of a call behind its figure in a table, where they are too many.
+    pub fn with_losses(&self, figure: String) -> String {
+        self.loses().map_or(figure.clone(), |lost| format!("{figure}, {} lost", percent(lost)))
+    }
+
+    /// Tells whether a figure of which less is better is beyond its limit, or may be.
+    pub(crate) fn is_late(&self, limit: f64, perhaps: bool) -> bool {
+        let at = |estimate: &Estimate| if perhaps { ends(estimate).1 } else { estimate.mean };
+        at(&self.estimate) >= limit || self.lost.is_some_and(|lost| at(&lost) > LOST)
+    }
+
+    /// The factor by which it misses a limit, in the mean and at both ends of its interval, the better one first.
+    fn ratios(&self, less: bool, limit: f64) -> [f64; 3] {
+        let (low, high) = ends(&self.estimate);
+        let (best, worst) = if less { (low, high) } else { (high, low) };
+        let lost = self.lost.map_or([0.0; 3], |lost| {
+            let (low, high) = ends(&lost);
+            [lost.mean, low, high].map(|share| share / LOST)
+        });
+        let own = [self.estimate.mean, best, worst].map(|figure| ratio(less, figure, limit));
+        std::array::from_fn(|i| own[i].max(lost[i]))
+    }
 }
 
 /// The fate of a condition in a row.
@@ -29,6 +69,9 @@ pub struct Verdict {
     pub sure: bool,
     /// The factor by which it is missed: 1.5 is half as much again as was asked, and 1 or less that it holds.
     pub ratio: f64,
+    /// It is missed because packets of a call are lost.
+    #[serde(skip)]
+    pub(crate) loses: bool,
 }
 
 /// A row with its figures.
@@ -52,6 +95,9 @@ pub struct Judged {
     /// in both directions as goodput counts in both; 0 until it is measured.
     #[serde(skip)]
     pub(crate) excess: f64,
+    /// The same at the better and the worse ends of the intervals.
+    #[serde(skip)]
+    pub(crate) between: [f64; 2],
 }
 
 /// Results and the number of a point of theirs, or the error that there is instead.
@@ -70,7 +116,16 @@ impl Judged {
         let verdicts = goal.0.iter().map(|condition| verdict(condition, columns, &cells)).collect();
         let score = score(columns, &cells);
         let failed = found.as_ref().err().cloned();
-        Judged { name: name.to_string(), cells, verdicts, why: String::new(), failed, score, excess: 0.0 }
+        Judged {
+            name: name.to_string(),
+            cells,
+            verdicts,
+            why: String::new(),
+            failed,
+            score,
+            excess: 0.0,
+            between: [0.0; 2],
+        }
     }
 
     /// Tells whether all that is asked holds.
@@ -103,15 +158,16 @@ impl Judged {
         let figures = possible.0.iter().flat_map(|condition| {
             let asked = columns.iter().zip(&self.cells).filter(|(column, _)| column.answers(condition.kind));
             asked.map(move |(column, cell)| {
-                let ratio = |cell: &Cell| {
-                    ratio(condition.kind.is_less_better(), cell.estimate.mean, condition.limit(column))
-                };
-                cell.as_ref().map_or(f64::INFINITY, ratio)
+                let ratios =
+                    |cell: &Cell| cell.ratios(condition.kind.is_less_better(), condition.limit(column));
+                cell.as_ref().map_or([f64::INFINITY; 3], ratios)
             })
         });
         // Beside the goal, what is to be left of today's goodput.
-        let kept = self.verdicts.iter().skip(possible.0.len()).map(|verdict| verdict.ratio);
-        self.excess = figures.chain(kept).map(|ratio| libm::log(ratio.max(1.0))).sum();
+        let kept = self.verdicts.iter().skip(possible.0.len()).map(|verdict| [verdict.ratio; 3]);
+        let all: Vec<[f64; 3]> = figures.chain(kept).collect();
+        let sum = |i: usize| all.iter().map(|ratios| libm::log(ratios[i].max(1.0))).sum();
+        (self.excess, self.between) = (sum(0), [sum(1), sum(2)]);
     }
 
     /// How far it is behind among rows that miss the goal: by its distance, and by goodput unless the goal asks for some.
@@ -177,9 +233,29 @@ pub(crate) fn figures(found: &Found<'_>, base: &Found<'_>, columns: &[Column]) -
             let pairs: Vec<f64> = own.iter().filter_map(|(seed, x)| Some(x - of(*seed)?)).collect();
             Estimate::of(&pairs)
         });
-        Some(Cell { estimate: estimate?, difference })
+        Some(Cell { estimate: estimate?, difference, lost: lost(found, column, &own) })
     };
     columns.iter().map(cell).collect()
+}
+
+/// The share of a call's packets that are dropped on the way, over the seeds of its figure.
+fn lost(found: &Found<'_>, column: &Column, own: &[(u64, f64)]) -> Option<Estimate> {
+    let (metric, links) = column.losses()?;
+    let (results, point) = *found.as_ref().ok()?;
+    let quantity: Quantity = metric.parse().ok()?;
+    let algorithm = results.algorithms(point).first()?;
+    let at = links.map(|link| {
+        let view = View { link: Some(link.to_string()), ..View::of_point(point) };
+        results.samples(&view, algorithm, quantity.clone())
+    });
+    // Of a link at which nothing arrived there is no share.
+    let of =
+        |all: &[(u64, f64)], seed: u64| all.iter().find(|(other, _)| *other == seed).map_or(0.0, |(_, x)| *x);
+    let shares: Vec<f64> = own
+        .iter()
+        .map(|(seed, _)| 1.0 - at.iter().map(|all| 1.0 - of(all, *seed)).product::<f64>())
+        .collect();
+    Estimate::of(&shares)
 }
 
 fn verdict(condition: &Condition, columns: &[Column], cells: &[Option<Cell>]) -> Verdict {
@@ -199,7 +275,7 @@ fn worst<'a>(
     less: bool,
     all: impl Iterator<Item = (&'a Column, Option<&'a Cell>, f64)>,
 ) -> Verdict {
-    let mut worst = Verdict { asked, found: None, holds: false, sure: false, ratio: 0.0 };
+    let mut worst = Verdict { asked, found: None, holds: false, sure: false, ratio: 0.0, loses: false };
     // All of each interval holds; nothing of one does.
     let (mut surely, mut never) = (true, false);
     for (column, cell, limit) in all {
@@ -207,14 +283,20 @@ fn worst<'a>(
             return Verdict { found: None, holds: false, sure: false, ratio: f64::INFINITY, ..worst };
         };
         let mean = cell.estimate.mean;
-        let ratio = ratio(less, mean, limit);
+        let [ratio, ..] = cell.ratios(less, limit);
         let holds_at = |x: f64| if less { x < limit } else { x > limit };
-        let (low, high) = cell.estimate.interval().unwrap_or((mean, mean));
-        surely &= holds_at(low) && holds_at(high);
-        never |= !holds_at(low) && !holds_at(high);
+        let ((low, high), (least, most)) =
+            (ends(&cell.estimate), cell.lost.as_ref().map_or((0.0, 0.0), ends));
+        surely &= holds_at(low) && holds_at(high) && most <= LOST;
+        never |= (!holds_at(low) && !holds_at(high)) || least > LOST;
         if worst.found.is_none() || ratio > worst.ratio {
-            worst.found = Some(format!("{} {}", column.title, column.words(mean)));
-            (worst.holds, worst.ratio) = (holds_at(mean), ratio);
+            let figure = || format!("{} {}", column.title, column.words(mean));
+            let loses = |share| {
+                format!("the {} loses {} of its packets", column.title.replace(" P99", ""), percent(share))
+            };
+            worst.loses = cell.loses().is_some();
+            worst.found = Some(cell.loses().map_or_else(figure, loses));
+            (worst.holds, worst.ratio) = (holds_at(mean) && !worst.loses, ratio);
         }
     }
     worst.sure = if worst.holds { surely } else { never };
@@ -240,14 +322,23 @@ mod tests {
     }
 
     fn cell(mean: f64, half: f64) -> Option<Cell> {
-        Some(Cell { estimate: Estimate { mean, half_width: Some(half), n: 5 }, difference: None })
+        Some(Cell { estimate: Estimate { mean, half_width: Some(half), n: 5 }, difference: None, lost: None })
     }
 
     fn judged(goal: &str, columns: &[Column], cells: Vec<Option<Cell>>) -> Judged {
         let goal: Goal = goal.parse().unwrap();
         let verdicts = goal.0.iter().map(|condition| verdict(condition, columns, &cells)).collect();
         let score = score(columns, &cells);
-        Judged { name: "x".into(), cells, verdicts, why: String::new(), failed: None, score, excess: 0.0 }
+        Judged {
+            name: "x".into(),
+            cells,
+            verdicts,
+            why: String::new(),
+            failed: None,
+            score,
+            excess: 0.0,
+            between: [0.0; 2],
+        }
     }
 
     #[test]
@@ -263,6 +354,29 @@ mod tests {
         let row = judged("call P99 < 20 ms", &columns, vec![None]);
         assert_eq!((row.fate(), row.meets()), ("unsure", false));
         assert!(row.missed().contains("nothing was measured"));
+    }
+
+    /// A lost packet is late: with 2% lost, no 99th percentile is in time, however short the delay of the others is.
+    #[test]
+    fn a_call_that_loses_packets_misses_every_goal() {
+        let columns = [column(Kind::Call)];
+        let with = |lost: f64, half: f64| {
+            let lost = Some(Estimate { mean: lost, half_width: Some(half), n: 5 });
+            let cell = Cell { lost, ..cell(0.001, 0.0).unwrap() };
+            judged("call P99 < 20 ms", &columns, vec![Some(cell)])
+        };
+        for (lost, half, fate) in
+            [(0.0, 0.0, "yes"), (0.005, 0.006, "unsure"), (0.012, 0.004, "unsure"), (0.178, 0.01, "no")]
+        {
+            assert_eq!(with(lost, half).fate(), fate, "{lost} {half}");
+        }
+        let row = with(0.178, 0.01);
+        assert!(
+            row.missed().contains("loses 17.8% of its packets where call P99 < 20 ms is asked"),
+            "{}",
+            row.missed()
+        );
+        assert_eq!(row.cells[0].unwrap().with_losses("1 ms".into()), "1 ms, 17.8% lost");
     }
 
     /// To come nearer by a tenth is not worth a third of the goodput, and to come three times nearer is; where the goal

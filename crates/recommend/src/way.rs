@@ -104,7 +104,7 @@ impl Way {
         let technology = request.technology;
         let course = match trace {
             Some(course) => Some(course.clone()),
-            None if span.moves() => Some(Course::between(span)),
+            None if span.moves() => Some(Course::between(span, technology)),
             None => None,
         };
         let span = course.as_ref().map_or(span, Course::span);

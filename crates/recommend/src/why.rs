@@ -1,10 +1,12 @@
 //! The answer in sentences: the verdict, and the reason for each row's place.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_metrics::Estimate;
 use quell_units::Duration;
 
 use crate::autorate::MODEL;
 use crate::candidate::Candidate;
+use crate::course::Course;
 use crate::goal::{Condition, Goal, Threshold};
 use crate::load::FRAME;
 use crate::measure::{Column, Kind};
@@ -12,7 +14,7 @@ use crate::plan::Plan;
 use crate::request::Request;
 use crate::verdict::{Cell, Judged};
 use crate::way::{Shape, as_frames};
-use crate::words::{list, of_rate, of_time};
+use crate::words::{list, of_rate, of_time, percent};
 
 /// The verdict in one sentence, or two.
 pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
@@ -42,14 +44,16 @@ pub(crate) fn said(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)
             nearest(plan, order)
         ),
         (false, _) => format!(
-            "no candidate meets {}. The best is {}: {}{unsure}{}{}{}{}{model}",
+            "no candidate meets {}. The best is {}: {}{unsure}{}{}{}{model}",
             request.goal,
             best.name,
             best.missed(),
             reached(request, plan, best),
             unshaped(request, plan, order),
-            cheaper(plan, order),
-            nearest(plan, order)
+            match not_together(request, plan, order) {
+                Some(ends) => ends,
+                None => cheaper(plan, order) + &nearest(plan, order),
+            },
         ),
     }
 }
@@ -73,7 +77,8 @@ fn unshaped(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> S
     let cells = plan.columns.iter().zip(&best.cells).zip(&today.cells);
     let better = cells.filter_map(|((column, own), todays)| {
         let condition = request.goal.0.iter().find(|condition| column.answers(condition.kind))?;
-        let (own, todays) = (own.as_ref()?.estimate.mean, todays.as_ref()?.estimate.mean);
+        let todays = todays.as_ref().filter(|cell| cell.loses().is_none())?;
+        let (own, todays) = (own.as_ref()?.estimate.mean, todays.estimate.mean);
         let limit = condition.limit(column);
         let is_better = match column.kind.is_less_better() {
             true => own >= limit && todays < own,
@@ -123,6 +128,30 @@ fn nearest(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
         return String::new();
     }
     format!(". {} comes nearest, with {}, but keeps {} only", row.name, row.missed(), goodputs(plan, row))
+}
+
+/// Where calls and the like can be had as asked, and rates as well, but not together: the best row at either end.
+fn not_together(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) -> Option<String> {
+    let end = |less: bool| {
+        let asked = |row: &Judged| -> Vec<bool> {
+            let all = request.goal.0.iter().zip(&row.verdicts);
+            all.filter(|(c, _)| c.kind.is_less_better() == less).map(|(_, verdict)| verdict.holds).collect()
+        };
+        let meets = |row: &Judged| !asked(row).is_empty() && asked(row).iter().all(|holds| *holds);
+        let rows = order.iter().map(|(row, _)| row).filter(|row| row.failed.is_none() && meets(row));
+        // Among rows that keep delays short, the one that gives up least; among the others, the nearest.
+        match less {
+            true => rows.max_by(|a, b| a.score.total_cmp(&b.score)),
+            false => rows.min_by(|a, b| a.excess.total_cmp(&b.excess)),
+        }
+    };
+    let (short, fast) = (end(true)?, end(false)?);
+    let words = |row: &Judged, less: bool| {
+        let all = request.goal.0.iter().filter(|condition| condition.kind.is_less_better() == less);
+        let asked = list(&all.map(Condition::to_string).collect::<Vec<_>>());
+        format!("{} meets {asked}, with {}, but has {}", row.name, goodputs(plan, row), row.missed())
+    };
+    Some(format!(". Both cannot be had together: {}; {}", words(short, true), words(fast, false)))
 }
 
 /// The goodputs of a row, in words.
@@ -188,6 +217,24 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
         return "its shaper gives up too much of the link".to_string();
     }
     if let Some((verdict, condition)) = worst
+        && let (Kind::Call, Threshold::Time(limit)) = (condition.kind, condition.threshold)
+        && let Some((outage, share)) = way.course.as_ref().and_then(Course::outage)
+        && (outage > limit && (share > 0.01 || verdict.loses))
+    {
+        return format!("the link is out for up to {outage} at a time, and no queue shortens that");
+    }
+    if worst.is_some_and(|(verdict, _)| verdict.loses) {
+        let calls = request.load.calls(way, request.hosts, plan.down.mean.min(plan.up.mean));
+        let is_large = calls.is_some_and(|calls| 2.0 * calls > shaper.rate.bps() as f64);
+        match keeps_apart(candidate) {
+            true if is_large => {
+                return "a call takes more of the link than the share of a flow, and what is beyond that is dropped".into();
+            }
+            true => {}
+            false => return "packets of calls are dropped as those of all flows are".to_string(),
+        }
+    }
+    if let Some((verdict, condition)) = worst
         && let Some(packet) = condition.out_of_reach(as_frames(shaper))
         && (keeps_apart(candidate) || explains(packet, condition, verdict.ratio))
     {
@@ -233,6 +280,22 @@ fn apart(goal: &Goal, columns: &[Column], a: &Judged, b: &Judged) -> (Vec<String
     let (mut better, mut worse) = (Vec::new(), Vec::new());
     for ((column, x), y) in columns.iter().zip(&a.cells).zip(&b.cells) {
         let (Some(x), Some(y)) = (x, y) else { continue };
+        if let (Some(of_x), Some(of_y)) = (x.lost, y.lost)
+            && (x.loses().is_some() || y.loses().is_some())
+        {
+            let ends = |lost: Estimate| lost.interval().unwrap_or((lost.mean, lost.mean));
+            let ((low, high), (from, to)) = (ends(of_x), ends(of_y));
+            if high >= from && low <= to {
+                continue;
+            }
+            let word = column.title.replace(" P99", "");
+            let shares = format!("{} instead of {}", percent(of_x.mean), percent(of_y.mean));
+            match of_x.mean < of_y.mean {
+                true => better.push(format!("fewer packets lost of the {word} ({shares})")),
+                false => worse.push(format!("more packets lost of the {word} ({shares})")),
+            }
+            continue;
+        }
         let (low, high) = x.estimate.interval().unwrap_or((x.estimate.mean, x.estimate.mean));
         let (from, to) = y.estimate.interval().unwrap_or((y.estimate.mean, y.estimate.mean));
         let near = (x.estimate.mean - y.estimate.mean).abs() < 0.03 * x.estimate.mean.max(y.estimate.mean);
@@ -306,7 +369,7 @@ fn both(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate) -> 
     };
     let cells = plan.columns.iter().zip(&row.cells).filter(|(column, _)| column.answers(Kind::Call));
     let late = |(column, cell): (&Column, &Option<Cell>)| {
-        cell.as_ref().is_some_and(|cell| cell.estimate.mean >= asked.limit(column))
+        cell.as_ref().is_some_and(|cell| cell.is_late(asked.limit(column), false))
     };
     match cells.map(late).collect::<Vec<_>>()[..] {
         [true, true] => "; it is so in both directions, so that a shaper in one alone is not enough",

@@ -38,8 +38,8 @@ const MODEM: &str = "the queue then forms here and not in the modem, and what sl
 const OF_DSL: &str = "the synchronization rate is exact, and the rest lets the queue of the modem or of the DSLAM \
                       drain; the share is that of bufferbloat.net (Setting up SQM)";
 const SYNC: &str = "that of the line's synchronization, in each direction";
-const MOVES: &str = "the rate moves faster than a person can follow, so cake-autorate keeps the shaper below it; the \
-                     share is chosen";
+const MOVES: &str = "the rate moves faster than a person can follow; where cake-autorate runs, it keeps CAKE below it; \
+                     the share is chosen";
 const OF_ATM: &str =
     "tc-cake(8); ITU-T I.361 (cells), I.363.5 (AAL5), RFC 2684 (LLC/SNAP and VC-MUX), RFC 2516 (PPPoE)";
 const OF_PTM: &str =

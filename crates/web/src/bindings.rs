@@ -180,7 +180,7 @@ export type RecommendWay = { rate: string, shaped: string, words: string };
  */
 export type RecommendJudged = {
   name: string,
-  cells: ({ estimate: RecommendEstimate, difference: RecommendEstimate | null } | null)[],
+  cells: ({ estimate: RecommendEstimate, difference: RecommendEstimate | null, lost: RecommendEstimate | null } | null)[],
   verdicts: { asked: string, found: string | null, holds: boolean, sure: boolean, ratio: number | null }[],
   why: string,
 };

@@ -168,7 +168,8 @@ impl Ran {
 fn shown(plan: &Plan, judged: &Judged, name: &str, row: Option<&Row>) -> RecommendedRow {
     let cell = |(column, cell): (&Column, &Option<quell_recommend::Cell>)| {
         let quantity: Quantity = column.metric.parse().ok()?;
-        Some(figures::text(&quantity, &cell.as_ref()?.estimate))
+        let cell = cell.as_ref()?;
+        Some(cell.with_losses(figures::text(&quantity, &cell.estimate)))
     };
     RecommendedRow {
         name: name.to_string(),

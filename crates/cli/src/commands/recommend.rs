@@ -434,7 +434,7 @@ fn head(request: &Request, plan: &Plan, best: &Candidate) -> String {
 fn cell(column: &Column, cell: Option<&quell_recommend::Cell>) -> String {
     let Some(cell) = cell else { return "-".to_string() };
     match column.metric.parse::<quell_lab::Quantity>() {
-        Ok(quantity) => quell_view::figures::text(&quantity, &cell.estimate),
+        Ok(quantity) => cell.with_losses(quell_view::figures::text(&quantity, &cell.estimate)),
         Err(_) => "-".to_string(),
     }
 }

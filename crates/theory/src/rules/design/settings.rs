@@ -27,7 +27,7 @@ pub const SET: &[&str] = &["codel", "fq-codel", "pie", "fq-pie", "cake", "dualpi
 const USUAL: Duration = Duration::from_millis(100);
 /// The shortest round-trip time for which the same section recommends that interval.
 const NEAREST: Duration = Duration::from_millis(10);
-/// The shortest interval: below, the timers of hosts and the bursts of their network cards are as long.
+/// The shortest interval, which is chosen: below, the timers of hosts and the bursts of their network cards are as long.
 const SHORTEST: Duration = Duration::from_millis(1);
 /// The smallest packet that a turn is shorter than: sch_cake.c and RFC 8290 section 5.2.4.
 const SMALL: u64 = 300;
@@ -188,8 +188,8 @@ fn interval(rtt: Duration) -> (Duration, String) {
         ),
         rtt => {
             let interval = rounded(rtt.max(SHORTEST));
-            let least = if interval == SHORTEST { ", at least 1 ms" } else { "" };
-            let why = format!("interval = {interval}: the longest round trip{least} (RFC 8289 section 4.2)");
+            let least = if interval == SHORTEST { "; at least 1 ms is chosen" } else { "" };
+            let why = format!("interval = {interval}: the longest round trip (RFC 8289 section 4.2){least}");
             (interval, why)
         }
     }
