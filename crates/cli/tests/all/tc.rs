@@ -107,6 +107,32 @@ fn a_dump_that_is_cut_inside_of_a_number_is_refused() {
     assert!(json["links"][0]["counters"]["bytes"].is_null(), "{json}");
 }
 
+/// JSON of tc is one line, so its numbers are of items; a mark of the order of bytes is none of its words.
+#[test]
+fn places_are_those_of_the_text() {
+    let bench = Bench::new();
+    let json = r#"[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"options":{}},
+        {"kind":"codel","handle":"8001:","dev":"eth0","root":true,"options":{"limit":1000,"target":4999}}]"#;
+    bench.file("dump.json", &json.replace('\n', ""));
+    assert!(bench.ok(&["aqm", "tc", "--read", "dump.json"]).starts_with("# eth0: codel (item 2)"));
+    bench.file("marked.txt", &format!("\u{feff}{}", counted(100, 1)));
+    let read = bench.run(&["aqm", "tc", "--read", "marked.txt"]);
+    assert!(read.code == 0 && read.out.starts_with("# eth0: fq_codel (line 1)"), "{read:?}");
+    assert!(!read.err.contains("not a line of tc's"), "{read:?}");
+}
+
+/// What nobody sets is the kernel's own, of which there is nothing to say.
+#[test]
+fn a_note_is_of_what_was_set() {
+    let bench = Bench::new();
+    for name in ["codel", "fq-codel", "pie", "fq-pie", "sfq"] {
+        let ran = bench.run(&["aqm", "tc", name]);
+        assert!(ran.code == 0 && !ran.err.contains("no word of"), "{name}: {}", ran.err);
+    }
+    let ran = bench.run(&["aqm", "tc", "fq-codel", "--set", "arithmetic=exact"]);
+    assert!(ran.err.contains("no word of fq_codel's says arithmetic = exact: the kernel has"), "{}", ran.err);
+}
+
 #[test]
 fn what_cannot_be_written_or_read_is_said() {
     let bench = Bench::new();
