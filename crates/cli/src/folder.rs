@@ -139,16 +139,13 @@ impl Place {
                 None if may_differ => {}
                 None => {
                     return Err(bad_input!(
-                        "{}: another run is going to write its results there; choose another folder with --out",
+                        "{}: another run is going to write its results there; choose another folder, or wait for that run",
                         quell_files::name(&dir)
                     ));
                 }
             }
         }
-        Err(bad_input!(
-            "{}: every numbered name is taken; choose a folder with --out",
-            quell_files::name(&wanted)
-        ))
+        Err(bad_input!("{}: every numbered name is taken; choose another folder", quell_files::name(&wanted)))
     }
 
     /// The folder.

@@ -48,7 +48,10 @@ pub fn link(
     let trace = trace.map(traced).transpose()?;
     let of = |name: &str, direction: usize, said: Option<Span<BitRate>>| {
         let Some(report) = &report else {
-            return said.ok_or_else(|| bad_input!("--{name}: the rate is needed, such as 18Mbit/s"));
+            return said.ok_or_else(|| bad_input!(
+                    "--{name}: the rate is needed, such as --{name} 18Mbit/s; or give --capture, a packet capture of the link \
+                     while it is full"
+                ));
         };
         let seen = report.directions[direction].capacity.capacity_bps;
         match (said, seen) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use quell_lab::{Axis, Estimate, Goal, Options, Quantity, Series, files_in};
-use quell_scenario::{Document, Setting};
+use quell_scenario::{Document, Point, Setting};
 use quell_units::text::{cut, one_line};
 
 use crate::align::{align, round, scale_of};
@@ -85,7 +85,35 @@ impl TrialArgs {
         let labels: Vec<String> =
             study.points[0].scenario.aqm.iter().map(|aqm| aqm.label().to_string()).collect();
         asked.iter().try_for_each(|name| simulate::check_algorithm(name, &labels))?;
+        self.say_own(&study.points[0]);
         Ok((document, study.title().to_string()))
+    }
+
+    /// Says which links have an algorithm of their own, so that a field of the compared one does not reach it.
+    fn say_own(&self, point: &Point) {
+        for axis in &self.vary {
+            let Some((label, field)) = axis.name.strip_prefix("aqm.").and_then(|name| name.split_once('.'))
+            else {
+                continue;
+            };
+            let Some(choice) = point.scenario.aqm.iter().find(|choice| choice.label() == label) else {
+                continue;
+            };
+            let is_own = |link: &String| {
+                let there = point.scenario.algorithms_at(link, label);
+                there.iter().any(|at| at.is_own && at.choice.algorithm == choice.algorithm)
+            };
+            let links: Vec<String> =
+                point.links().into_iter().filter(is_own).map(|link| one_line(&link)).collect();
+            if !links.is_empty() {
+                terminal::note(&format!(
+                    "{}: {} has {label} of its own, whose {field} stays; vary that of the link itself, such as \
+                     graph.links[0].reverse.aqm.{field}",
+                    axis.name,
+                    links.join(" and ")
+                ));
+            }
+        }
     }
 
     /// Does the work with progress.

@@ -227,6 +227,30 @@ mod tests {
         of(&request, &plan, &plan.rows[1].candidate)
     }
 
+    /// What a router is told does something there: of FQ-PIE, Linux counts memory beyond the limit, and drops nothing.
+    #[test]
+    fn no_candidate_has_a_parameter_without_effect() {
+        for can in ["linux", "openwrt", "fq-pie,pie,fq-codel"] {
+            let request = request("vdsl-pppoe", "10Mbit/s", None, Can::parse(can).unwrap());
+            let plan = plan(&request).unwrap();
+            for (row, config) in
+                plan.rows.iter().flat_map(|row| [(row, &row.candidate.down), (row, &row.candidate.up)])
+            {
+                let link = quell_aqm::Link {
+                    rate: "10Mbit/s".parse().unwrap(),
+                    buffer: quell_units::QueueSize::Packets(10_240.0),
+                    mean_packet: quell_units::Bytes::new(1514),
+                };
+                let void: Vec<_> =
+                    config.remarks(&link).into_iter().filter(|remark| remark.about == About::Void).collect();
+                assert_eq!(void, [], "{can}: {}", row.candidate.name);
+                let why = &row.candidate.reasons;
+                let is_of_fq_pie = config.name() == "fq-pie";
+                assert!(!is_of_fq_pie || !why.iter().any(|why| why.contains("memory_limit")), "{why:?}");
+            }
+        }
+    }
+
     /// By tc-stab(8) and the kernel: a packet on a device of Ethernet has 14 B of its header there, which count, and one on
     /// the device of PPP has none. By hand: DOCSIS adds 18 B, VDSL2 with PPPoE 30 B, PPPoA with VC-MUX 10 B.
     #[test]

@@ -2,7 +2,7 @@
 
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_aqm::fq_codel::FqCodelParams;
-use quell_aqm::fq_pie::FqPieParams;
+use quell_aqm::fq_pie::{FqPieParams, FqPieRules};
 use quell_aqm::part::Weight;
 use quell_aqm::pie::PieParams;
 use quell_aqm::red::RedParams;
@@ -96,8 +96,16 @@ pub(crate) fn candidates(
         let (down, up) = rate(shape);
         let is_port = request.technology.name == "port";
         let of = |rate| {
-            let (config, why) = designed(name, rate, request.rtt.most, is_port && request.load.is_early());
-            (request.can.as_there(config), why)
+            let (config, mut why) = designed(name, rate, request.rtt.most, is_port && request.load.is_early());
+            let mut config = request.can.as_there(config);
+            if let AqmConfig::FqPie(params) = &mut config
+                && params.rules == FqPieRules::Linux
+            {
+                // sch_fq_pie.c counts what exceeds the limit of memory, and drops nothing.
+                params.memory_limit = FqPieParams::default().memory_limit;
+                why.retain(|why| !why.starts_with("memory_limit"));
+            }
+            (config, why)
         };
         let ((down, of_down), (up, of_up)) = (of(down), of(up));
         let both: Vec<String> = of_down.iter().filter(|why| of_up.contains(why)).cloned().collect();

@@ -465,8 +465,16 @@ pub fn joined_title<'a>(titles: impl IntoIterator<Item = &'a str>) -> String {
             different.push(title);
         }
     }
-    different.join(" + ")
+    // Further ones would only fill the line above a table, whose rows name each.
+    let (named, more) = different.split_at(different.len().min(MOST_TITLES));
+    match more {
+        [] => named.join(" + "),
+        more => format!("{} and {} more", named.join(" + "), more.len()),
+    }
 }
+
+/// The most titles that a joined one consists of.
+const MOST_TITLES: usize = 3;
 
 impl Document {
     /// Reads what a file holds; `name` stands for the file in errors.

@@ -24,7 +24,7 @@ pub use answer::{Answer, answer, is_algorithm};
 pub use kernel::Kernel;
 pub use link::{Leaf, Shape, Shaped, links};
 pub use qdisc::{Link, Meaning, NotInLinux, QDISCS, as_in, usual};
-pub use read::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header, read};
+pub use read::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header, is_cut, read};
 pub use translation::{is_line, keys, translation};
 pub use tree::{Branch, write_bucket, write_tree};
 pub use values::rate;

@@ -69,6 +69,32 @@ pub struct Written {
     pub notes: Vec<String>,
 }
 
+impl Written {
+    /// These lines for the device `ifb`, with those before them that make it and redirect to it what comes in at
+    /// `device`.
+    #[must_use]
+    pub fn behind(mut self, device: &str, ifb: &str) -> Self {
+        let before = [
+            "modprobe ifb numifbs=0".to_string(),
+            format!("tc qdisc del dev {device} ingress{IF_ANY}"),
+            format!("ip link del dev {ifb} type ifb{IF_ANY}"),
+            format!("ip link add name {ifb} type ifb"),
+            format!("ip link set dev {ifb} up"),
+            format!("tc qdisc add dev {device} handle ffff: ingress"),
+            format!(
+                "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress redirect dev \
+                 {ifb}"
+            ),
+        ];
+        self.lines.splice(..0, before);
+        self.notes.push(format!(
+            "ifb: an ingress qdisc that {device} has, with its filters, is replaced; the packets have come in already, so \
+             the rate must be below the link's"
+        ));
+        self
+    }
+}
+
 /// A full frame of Ethernet, without its check sum.
 const FRAME: Bytes = Bytes::new(1514);
 
@@ -111,26 +137,11 @@ pub fn write(config: &AqmConfig, link: &Link, place: &Place, kernel: Kernel) -> 
             }
         }
         Place::Ifb { device, ifb, shaped: shaper } => {
-            lines.extend([
-                "modprobe ifb numifbs=0".to_string(),
-                format!("tc qdisc del dev {device} ingress{IF_ANY}"),
-                format!("ip link del dev {ifb} type ifb{IF_ANY}"),
-                format!("ip link add name {ifb} type ifb"),
-                format!("ip link set dev {ifb} up"),
-                format!("tc qdisc add dev {device} handle ffff: ingress"),
-                format!(
-                    "tc filter add dev {device} parent ffff: protocol all prio 10 matchall action mirred egress \
-                     redirect dev {ifb}"
-                ),
-            ]);
             match shaper.filter(|_| !shapes) {
                 Some(shaper) => shaped(&mut lines, &mut notes, ifb, &shaper, &leaf),
                 None => lines.push(format!("tc qdisc replace dev {ifb} root {leaf}")),
             }
-            notes.push(format!(
-                "ifb: an ingress qdisc that {device} has, with its filters, is replaced; the packets have come in already, \
-                 so the rate must be below the link's"
-            ));
+            return Ok(Written { lines, notes }.behind(device, ifb));
         }
         Place::Htb { device, shaped: shaper } => {
             // htb refuses to be changed, so a line that replaces it would fail the second time.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys};
+use quell_scenario::JOINED;
 use quell_units::text::one_line;
 use quell_view::grid::Grid;
 use serde_json::json;
@@ -79,6 +80,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         selection.check(&results)?;
         // One may be left out at some points.
         let all = (0..results.run.points.len()).flat_map(|p| results.algorithms(p)).cloned();
+        refuse_a_scenario(&results, args)?;
         choose(&quell_lab::distinct(all), args, check_label)?;
         return print(&results, args, &selection, (Some(&source), results.notes()));
     }
@@ -171,6 +173,23 @@ fn choose(
         return Err(Failure::BadInput(why));
     }
     Ok(chosen)
+}
+
+/// Refuses, as the baseline, a scenario of results of several: algorithms of one scenario are compared.
+fn refuse_a_scenario(results: &Results, args: &Args) -> Result<(), Failure> {
+    let name = &args.baseline;
+    let of_point = |point: usize| results.run.points[point].settings.first().filter(|s| s.field == JOINED);
+    let is_label = |point: usize| results.algorithms(point).contains(name);
+    let points = 0..results.run.points.len();
+    let is_scenario = points.clone().filter_map(of_point).any(|setting| setting.value == *name);
+    if !is_scenario || points.clone().any(is_label) {
+        return Ok(());
+    }
+    Err(bad_input!(
+        "--baseline: {name} is a scenario of these results, and algorithms of one scenario are compared; `quell show {}` \
+         puts scenarios side by side",
+        quell_files::name(&args.source)
+    ))
 }
 
 /// Refuses an algorithm that results do not have.

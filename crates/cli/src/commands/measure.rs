@@ -152,6 +152,14 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
         });
     }
     let identify = identify(args, &report);
+    // It changes what all of the figures below mean.
+    if report.interfaces.len() > 1 {
+        terminal::note(&format!(
+            "the capture has packets of several interfaces: one that passed two of them counts twice in all rates, and as \
+             sent again; choose with --interface: {}",
+            report.interfaces.join(", ")
+        ));
+    }
     terminal::print(&text(&said, &report, &options, &beside, next, identify, &intervals))?;
     remarks(&said, &report).iter().chain(&contradictions).for_each(|remark| terminal::note(remark));
     Ok(())
@@ -793,13 +801,6 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
         remarks.push(format!(
             "{} packets have timestamps earlier than a preceding packet; they are counted in file order",
             report.late
-        ));
-    }
-    if report.interfaces.len() > 1 {
-        remarks.push(format!(
-            "the capture has packets of several interfaces, and one that passed two of them counts twice; choose with \
-             --interface: {}",
-            report.interfaces.join(", ")
         ));
     }
     if let Some(segment) = report.segment_bytes {

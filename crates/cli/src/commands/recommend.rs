@@ -19,7 +19,7 @@ use crate::folder::{self, Place};
 use crate::given;
 use crate::simulate::Watch;
 use crate::table::{self, Tint};
-use crate::{json, terminal};
+use crate::{json, keep, terminal};
 
 /// Arguments of `recommend`.
 #[derive(Debug, clap::Args)]
@@ -36,10 +36,10 @@ what one has today run under the same load with the same seeds (docs/how-to/reco
 host: the command prints what to type.")]
 pub struct Args {
     /// Rate down, as the link counts it; 5Mbit/s..60Mbit/s if it varies.
-    #[arg(long, value_name = "RATE", required_unless_present_any = ["capture", "trace"])]
+    #[arg(long, value_name = "RATE")]
     down: Option<Span<BitRate>>,
     /// Rate up.
-    #[arg(long, value_name = "RATE", required_unless_present = "capture")]
+    #[arg(long, value_name = "RATE")]
     up: Option<Span<BitRate>>,
     /// Round-trip times without queueing. Default: those of the capture, or 10ms..80ms.
     #[arg(long, value_name = "TIME")]
@@ -270,7 +270,7 @@ fn request(args: &Args, can: Can) -> Result<Request, Failure> {
         up: link.up,
         rtt: link.rtt,
         hosts: args.hosts,
-        load: load.map_err(|why| bad_input!("--load: {why}"))?,
+        load: load.map_err(|why| bad_input!("--load: {why}; or name a file with [[flows]]"))?,
         goal,
         can,
         device: args.dev.clone(),
@@ -371,13 +371,8 @@ fn simulated(watch: &Watch, rows: &[Row], after: (usize, usize), line: &[String]
     let joined = |rows: &[&Row]| {
         let parts = rows.iter().map(|row| (row.candidate.name.clone(), row.study.clone()));
         let results = watch.run_after(&Study::join(parts.collect()), after, line.to_vec())?;
-        match results.run.partial {
-            true => Err(Failure::Interrupted(
-                "finished replications are in the cache, unless it is off: run the same command to continue"
-                    .to_string(),
-            )),
-            false => Ok(results),
-        }
+        keep::interrupted(&results, None, false)?;
+        Ok(results)
     };
     let all: Vec<&Row> = rows.iter().collect();
     match joined(&all) {

@@ -187,6 +187,16 @@ fn conclusion(found: &Tuned, goal: &Goal, verdict: Verdict, best: &Check) -> Str
     let like = best.values[0].map_or(0.0, |e| e.mean.abs());
     let change =
         best.differences[0].map_or(String::new(), |d| figure(&goal.metric, &found.units[0], &d, like, true));
+    let ends = found.checks.iter().filter(|check| check.kind == Kind::End);
+    let at_end = ends.filter(|end| is_as_good(goal, end, best)).map(|end| {
+        let setting: Vec<String> =
+            end.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
+        format!(
+            "An end of the range, {}, is as good on the fresh seeds or better: widen the range there\n",
+            setting.join(", ")
+        )
+    });
+    let at_end: String = at_end.collect();
     let sentence = match verdict {
         Verdict::Better => format!("{setting} improves {metric} over the scenario as it is: {change}"),
         Verdict::Worse => format!(
@@ -203,7 +213,19 @@ fn conclusion(found: &Tuned, goal: &Goal, verdict: Verdict, best: &Check) -> Str
         ),
         Verdict::Same => format!("{setting} is the best found, and what the scenario has"),
     };
-    terminal::prose(&(sentence + "\n"))
+    terminal::prose(&(sentence + "\n" + &at_end))
+}
+
+/// Says whether an end of the range has a mean on the fresh seeds that is not worse than that of the best setting, and
+/// is another setting.
+fn is_as_good(goal: &Goal, end: &Check, best: &Check) -> bool {
+    match (end.values[0], best.values[0]) {
+        (Some(end_value), Some(best_value)) if end.settings != best.settings => {
+            let gain = end_value.mean - best_value.mean;
+            if goal.less { gain <= 0.0 } else { gain >= 0.0 }
+        }
+        _ => false,
+    }
 }
 
 /// How much of the front is shown.
@@ -274,4 +296,38 @@ fn save(found: &Tuned, dir: &Path) -> Result<(), Failure> {
     folder::write_all(&files, dir)?;
     terminal::say(&format!("saved {count} files in {}", quell_files::name(dir)));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: Kind, value: &str, mean: f64) -> Check {
+        Check {
+            kind,
+            settings: vec![Setting { field: "aqm.codel.target".into(), value: value.into() }],
+            values: vec![Some(Estimate { mean, half_width: None, n: 4 })],
+            differences: vec![None],
+            refused: None,
+            scenario: String::new(),
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_as_good_is_found() {
+        let best = check(Kind::Best, "1.301 ms", 5.61);
+        for (goal, mean, is) in [
+            ("queue_delay_p99_s", 5.58, true),
+            ("queue_delay_p99_s", 5.61, true),
+            ("queue_delay_p99_s", 5.62, false),
+            ("goodput_bps", 5.58, false),
+            ("goodput_bps", 5.62, true),
+        ] {
+            let goal: Goal = goal.parse().unwrap();
+            assert_eq!(is_as_good(&goal, &check(Kind::End, "1 ms", mean), &best), is, "{goal:?} {mean}");
+        }
+        // The best setting is the end itself.
+        let goal: Goal = "queue_delay_p99_s".parse().unwrap();
+        assert!(!is_as_good(&goal, &check(Kind::End, "1.301 ms", 5.61), &best));
+    }
 }

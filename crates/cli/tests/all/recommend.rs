@@ -83,7 +83,8 @@ fn bad_input_is_answered_with_what_to_do() {
             "write 10 ms..80 ms",
         ),
         (vec!["--down", "6Mbit/s", "--up", "1Mbit/s", "--link", "docsiss"], "did you mean \"docsis\"?"),
-        (vec!["--up", "1Mbit/s", "--link", "docsis"], "--down"),
+        (vec!["--up", "1Mbit/s", "--link", "docsis"], "--down: the rate is needed"),
+        (vec!["--down", "6Mbit/s", "--link", "docsis"], "or give --capture"),
     ] {
         let ran = bench.run(&[&["recommend"], &words[..]].concat());
         assert_eq!(ran.code, 2, "{words:?}: {}", ran.err);

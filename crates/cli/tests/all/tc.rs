@@ -46,6 +46,93 @@ fn a_scenario_has_lines_for_each_algorithm_and_they_are_the_scenario() {
     assert_eq!((&classes[1]["default"], &classes[2]["default"]), (&false.into(), &true.into()));
 }
 
+/// A home behind a modem for VDSL2, as `quell recommend` writes it.
+const MODEM: &str = "schema = 1\nduration = \"1 s\"\nmean_packet = \"1514 B\"\naqm = [{ algorithm = \"fq-codel\" }]\n\
+                     flows = [{ name = \"up\", from = \"home\", to = \"net\" }, { name = \"down\", from = \"net\", to = \"home\" }]\n\
+                     [[graph.links]]\nfrom = \"home\"\n\
+                     to = \"router\"\ndelay = \"1 ms\"\nrate = \"1 Gbit/s\"\nbuffer = \"1000 packets\"\nshaper = { rate = \
+                     \"9.5 Mbit/s\", burst = \"3108 B\", layer = \"ethernet\", overhead = \"30 B\", framing = \"ptm\" }\n\
+                     [graph.links.reverse]\naqm = \"fq-codel\"\nshaper = { rate = \"47.5 Mbit/s\", burst = \"5937 B\", \
+                     layer = \"ethernet\", overhead = \"30 B\", framing = \"ptm\" }\n[[graph.links]]\nfrom = \"router\"\n\
+                     to = \"net\"\ndelay = \"5 ms\"\nrate = \"10 Mbit/s\"\nbuffer = \"100 packets\"\n\
+                     aqm = { algorithm = \"drop-tail\" }\n";
+
+/// PTM sends 64 bytes as 65, and Linux counts 14 bytes of Ethernet itself: 30 B above an IP packet are 16 for tc.
+#[test]
+fn a_link_of_a_scenario_keeps_its_shaper_in_each_direction() {
+    let bench = Bench::new();
+    bench.file("home.toml", &MODEM.replace("aqm = \"fq-codel\"", "aqm = { algorithm = \"fq-codel\" }"));
+    let said = bench.run(&["aqm", "tc", "home.toml"]).err;
+    assert!(said.contains("home-router, router-home, router-net") && said.contains("--link"), "{said}");
+    let said = bench.run(&["aqm", "tc", "home.toml", "--link", "home-ruter"]).err;
+    assert!(said.contains("did you mean \"home-router\""), "{said}");
+    for option in [["--rate", "5Mbit/s"], ["--set", "target=5ms"], ["--at", "htb"]] {
+        let said =
+            bench.run(&[&["aqm", "tc", "home.toml", "--link", "home-router"], &option[..]].concat()).err;
+        assert!(said.contains(option[0]), "{said}");
+    }
+    for (link, at, rate) in [("home-router", "root", 9_500_000_u64), ("router-home", "ifb", 47_500_000)] {
+        let lines = bench.ok(&["aqm", "tc", "home.toml", "--link", link, "--at", at]);
+        let carried = format!("rate {}bit burst ", rate / 65 * 64);
+        assert!(lines.contains(&carried) && lines.contains(" overhead 16\n"), "{lines}");
+        bench.file("lines.sh", &lines);
+        let read = bench.json(&["aqm", "tc", "--read", "lines.sh", "--format", "json"]);
+        assert_eq!(read["links"].as_array().map(Vec::len), Some(1), "{read}");
+        assert_eq!(read["links"][0]["shaper"]["overhead"], "30 B", "{read}");
+        let device = if at == "ifb" { "ifb4eth0" } else { "eth0" };
+        assert_eq!(read["links"][0]["device"], device, "{read}");
+        // Nothing of the other direction is deleted.
+        assert_eq!(lines.contains("tc qdisc del dev eth0 root"), at == "root", "{lines}");
+        assert_eq!(lines.contains("redirect dev ifb4eth0"), at == "ifb", "{lines}");
+    }
+}
+
+/// tc ends each line, so a file that ends inside of one may hold half of a number; of a line that is typed, it may not.
+#[test]
+fn a_dump_that_is_cut_inside_of_a_number_is_refused() {
+    let bench = Bench::new();
+    let whole = counted(100, 1);
+    let dump = |len: usize| bench.file("dump.txt", &whole[..len]);
+    for cut in ["limit 10", "Sent 15", "pkt (dropped", "requeues 0)\n backlog"] {
+        dump(whole.find(cut).unwrap() + cut.len());
+        let ran = bench.run(&["aqm", "tc", "--read", "dump.txt"]);
+        assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains("was it cut?"), "{cut}: {ran:?}");
+    }
+    dump(whole.len());
+    assert!(bench.ok(&["aqm", "tc", "--read", "dump.txt"]).contains("buffer = \"1000 packets\""));
+    bench.ok(&["aqm", "tc", "--read", whole.lines().next().unwrap()]);
+    // A line end that something else added.
+    bench.file("dump.txt", &format!("{}\n Sent 99 by\n", whole.lines().next().unwrap()));
+    let json = bench.json(&["aqm", "tc", "--read", "dump.txt", "--format", "json"]);
+    assert!(json["links"][0]["counters"]["bytes"].is_null(), "{json}");
+}
+
+/// JSON of tc is one line, so its numbers are of items; a mark of the order of bytes is none of its words.
+#[test]
+fn places_are_those_of_the_text() {
+    let bench = Bench::new();
+    let json = r#"[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"options":{}},
+        {"kind":"codel","handle":"8001:","dev":"eth0","root":true,"options":{"limit":1000,"target":4999}}]"#;
+    bench.file("dump.json", &json.replace('\n', ""));
+    assert!(bench.ok(&["aqm", "tc", "--read", "dump.json"]).starts_with("# eth0: codel (item 2)"));
+    bench.file("marked.txt", &format!("\u{feff}{}", counted(100, 1)));
+    let read = bench.run(&["aqm", "tc", "--read", "marked.txt"]);
+    assert!(read.code == 0 && read.out.starts_with("# eth0: fq_codel (line 1)"), "{read:?}");
+    assert!(!read.err.contains("not a line of tc's"), "{read:?}");
+}
+
+/// What nobody sets is the kernel's own, of which there is nothing to say.
+#[test]
+fn a_note_is_of_what_was_set() {
+    let bench = Bench::new();
+    for name in ["codel", "fq-codel", "pie", "fq-pie", "sfq"] {
+        let ran = bench.run(&["aqm", "tc", name]);
+        assert!(ran.code == 0 && !ran.err.contains("no word of"), "{name}: {}", ran.err);
+    }
+    let ran = bench.run(&["aqm", "tc", "fq-codel", "--set", "arithmetic=exact"]);
+    assert!(ran.err.contains("no word of fq_codel's says arithmetic = exact: the kernel has"), "{}", ran.err);
+}
+
 #[test]
 fn what_cannot_be_written_or_read_is_said() {
     let bench = Bench::new();
@@ -90,7 +177,7 @@ fn counters_are_held_against_a_run() {
     bench.file("home.toml", BULK);
     bench.file("before.txt", &counted(100, 1));
     bench.file("after.txt", &counted(100 + 8330, 1 + 80));
-    bench.file("bare.txt", counted(100, 1).lines().next().unwrap());
+    bench.file("bare.txt", &format!("{}\n", counted(100, 1).lines().next().unwrap()));
     bench.ok(&["run", "home.toml", "--seeds", "4", "--out", "res"]);
     let both =
         ["aqm", "tc", "--read", "before.txt", "--read", "after.txt", "--against", "res", "--format", "json"];

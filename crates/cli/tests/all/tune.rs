@@ -173,6 +173,37 @@ fn what_cannot_be_asked_is_answered_with_what_to_do() {
     assert!(ran.code == 2 && ran.err.contains("not a sweep over 2"), "{}", ran.err);
 }
 
+/// A field of the compared algorithm is not one of a link that has an algorithm of its own.
+#[test]
+fn a_link_whose_own_algorithm_is_not_tuned_is_named() {
+    let bench = Bench::new();
+    bench.file(
+        "both.toml",
+        "schema = 1\nduration = \"1 s\"\naqm = [{ algorithm = \"codel\" }]\nflows = [{ name = \"up\", from = \"a\", to = \
+         \"b\" }, { name = \"down\", from = \"b\", to = \"a\" }]\n[[graph.links]]\nfrom = \"a\"\nto = \"b\"\ndelay = \
+         \"1 ms\"\nrate = \"2 Mbit/s\"\nbuffer = \"100 packets\"\nreverse = { aqm = { algorithm = \"codel\" } }\n",
+    );
+    for (field, named) in
+        [("aqm.codel.target=2..9ms", true), ("graph.links[0].reverse.aqm.target=2..9ms", false)]
+    {
+        let goal =
+            ["--for", "queue_delay_p99_s", "--trials", "2", "--seeds", "1", "--check-seeds", "1", "--quiet"];
+        let ran = bench.run(&[&["tune", "both.toml", "--vary", field], &goal[..]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert_eq!(
+            ran.err.contains("b-a has codel of its own, whose target stays"),
+            named,
+            "{field}: {}",
+            ran.err
+        );
+    }
+    // Its results with others are joined, and a scenario's name is no algorithm's.
+    bench.file("other.toml", &std::fs::read_to_string(bench.path("both.toml")).unwrap());
+    bench.ok(&["run", "both.toml", "other.toml", "--seeds", "1", "--out", "res"]);
+    let ran = bench.run(&["compare", "res", "--baseline", "both"]);
+    assert!(ran.code == 2 && ran.err.contains("quell show res"), "{}", ran.err);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_search_prints_the_best_so_far() {

@@ -240,6 +240,25 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// The shaper and the classes of a link, as they are written: of the direction that has this name.
+    pub fn served(&self, link: &str) -> (Option<Shaped>, &[TrafficClass]) {
+        let row = self.parking_lot.iter().flat_map(|p| {
+            (0..p.bottlenecks).map(|i| (format!("r{i}-r{}", i + 1), format!("r{}-r{i}", i + 1), p.link()))
+        });
+        let dumbbell = self.dumbbell.iter().map(|d| ("bottleneck".into(), "reverse".into(), d.link()));
+        let graph = self.graph.iter().flat_map(|graph| &graph.links);
+        let graph = graph.map(|l| (format!("{}-{}", l.from, l.to), format!("{}-{}", l.to, l.from), l.link()));
+        for (there, back, fields) in dumbbell.chain(row).chain(graph) {
+            if there == link {
+                return (fields.shaper, fields.classes);
+            }
+            if back == link {
+                return (fields.reverse.shaper, &fields.reverse.classes);
+            }
+        }
+        (None, &[])
+    }
+
     /// True if the link of this name is a channel of Wi-Fi.
     pub fn is_wifi(&self, link: &str) -> bool {
         let all = links(Loaded { scenario: self, contents: &Contents::default() }).unwrap_or_default();

@@ -17,8 +17,10 @@ const MOST: usize = 4096;
 /// A place of a text that could not be read, or not wholly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, counted from 1.
+    /// The line, counted from 1; of JSON, whose lines say little, the item.
     pub line: usize,
+    /// The line is an item of JSON.
+    pub is_item: bool,
     /// The word.
     pub word: String,
     /// The problem, and how to mend it.
@@ -29,11 +31,17 @@ pub struct Problem {
 
 impl core::fmt::Display for Problem {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let unit = place(self.is_item);
         match self.word.as_str() {
-            "" => write!(f, "line {}: {}", self.line, self.says),
-            word => write!(f, "line {}: {word}: {}", self.line, self.says),
+            "" => write!(f, "{unit} {}: {}", self.line, self.says),
+            word => write!(f, "{unit} {}: {word}: {}", self.line, self.says),
         }
     }
+}
+
+/// What the numbers of a text count.
+fn place(is_item: bool) -> &'static str {
+    if is_item { "item" } else { "line" }
 }
 
 /// The counters of a queue or a class that `tc -s` prints.
@@ -133,11 +141,9 @@ impl Added {
         LinkLayer { overhead, smallest: mpu, framing, ..LinkLayer::plain(rate) }
     }
 
-    /// What a link adds.
+    /// What a link adds to an IP packet, whichever the layer at which sizes of packets are given.
     pub fn by(layer: &LinkLayer) -> Self {
-        let header = layer.layer.header();
-        let overhead = layer.overhead.get().saturating_sub(header.get());
-        Added { overhead: Bytes::new(overhead), mpu: layer.smallest, framing: layer.framing }
+        Added { overhead: layer.overhead, mpu: layer.smallest, framing: layer.framing }
     }
 }
 
@@ -248,15 +254,28 @@ pub struct Dump {
     pub problems: Vec<Problem>,
     /// Further problems, which are only counted.
     pub more_problems: usize,
+    /// The text is JSON, and its lines are numbers of items.
+    pub is_of_items: bool,
 }
 
 impl Dump {
+    /// What its numbers count: `line`, or `item` of JSON.
+    pub fn place(&self) -> &'static str {
+        place(self.is_of_items)
+    }
+
     pub(super) fn problem(&mut self, line: usize, word: &str, says: impl Into<String>, fatal: bool) {
         if self.problems.len() >= MOST_PROBLEMS {
             self.more_problems += 1;
             return;
         }
-        self.problems.push(Problem { line, word: cut(word), says: says.into(), fatal });
+        self.problems.push(Problem {
+            line,
+            is_item: self.is_of_items,
+            word: cut(word),
+            says: says.into(),
+            fatal,
+        });
     }
 
     /// Takes off the queues of a device that a line deletes: one of a kind that has a place of its own, those in a

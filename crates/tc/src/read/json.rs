@@ -27,7 +27,7 @@ const PLACE: &[&str] = &[
 pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
     // What tc prints of queues and then of classes, or of several devices, is one array behind another.
     let mut items = Vec::new();
-    let values = serde_json::Deserializer::from_str(text.trim_start_matches('\u{feff}')).into_iter::<Value>();
+    let values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     for value in values {
         match value {
             Ok(Value::Array(more)) => items.extend(more),
@@ -46,10 +46,11 @@ pub(super) fn read(dump: &mut Dump, text: &str, kernel: Kernel) {
             }
         }
     }
+    dump.is_of_items = true;
     for (n, item) in items.iter().enumerate() {
         // JSON of tc is one line: the number says which item.
         let Value::Object(item) = item else {
-            dump.problem(1, &format!("item {}", n + 1), "is no queue of tc -j", false);
+            dump.problem(n + 1, "", "is no queue of tc -j", false);
             continue;
         };
         one(dump, n + 1, item, kernel);
@@ -104,7 +105,7 @@ fn one(dump: &mut Dump, n: usize, item: &Map<String, Value>, kernel: Kernel) {
         return class(dump, &head, &words, counters);
     }
     let Some(kind) = of("kind") else {
-        return dump.problem(n, &format!("item {n}"), "has no kind: it is no queue of tc -j", false);
+        return dump.problem(n, "", "has no kind: it is no queue of tc -j", false);
     };
     head.kind = kind;
     let name = if kind == "cake_mq" { "cake" } else { kind };

@@ -15,7 +15,9 @@ pub use dump::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header};
 /// (UCI, lines of `uci set` too) or a `.network` file of systemd-networkd. What a line leaves out is the kernel's.
 pub fn read(text: &str, kernel: Kernel) -> Dump {
     let mut dump = Dump::default();
-    let begin = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+    // A mark of the order of bytes is no character of the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let begin = text.trim_start_matches([' ', '\t', '\r', '\n']);
     let first = |is: fn(&str) -> bool| {
         text.lines()
             .map(str::trim)
@@ -53,4 +55,13 @@ pub fn read(text: &str, kernel: Kernel) -> Dump {
         dump.problem(1, "", says, true);
     }
     dump
+}
+
+/// Says whether a text ends inside of a line that tc prints: tc ends each with a new line, so what is there may be half of
+/// a number.
+pub fn is_cut(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_shown = |line: &str| line.starts_with("qdisc ") || line.starts_with("class ");
+    let last = text.lines().rfind(|line| !line.trim().is_empty() && !line.starts_with([' ', '\t']));
+    !text.ends_with(['\n', '\r']) && last.is_some_and(is_shown)
 }

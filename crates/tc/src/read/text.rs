@@ -327,8 +327,15 @@ fn counters(lines: &[&str]) -> Option<Counters> {
         };
         match words[..] {
             ["Sent", ..] => {
-                counters.bytes = counters.known("bytes", number(words.get(1)));
-                counters.packets = counters.known("packets", number(words.get(3)));
+                // A number that its word does not follow may be half of one.
+                let whole = |at: usize, word: &str| {
+                    words
+                        .get(at + 1)
+                        .filter(|next| next.starts_with(word))
+                        .and_then(|_| number(words.get(at)))
+                };
+                counters.bytes = counters.known("bytes", whole(1, "bytes"));
+                counters.packets = counters.known("packets", whole(3, "pkt"));
                 counters.pairs(&words[5.min(words.len())..]);
             }
             ["memory_used", used, "max", most, ..] => {

@@ -31,6 +31,7 @@ Examples:
   quell aqm tc dualpi2 --kernel 7.2
   quell aqm tc cake --defaults
   quell aqm tc scenarios/main.toml
+  quell aqm tc vdsl/fq-codel.toml --link router-home --at ifb
   quell aqm tc --read 'qdisc codel 8001: root refcnt 2 limit 1000p target 5ms interval 100ms ecn'
   tc -s qdisc show | quell aqm tc --read - --to gateway
   quell aqm tc --read /etc/config/sqm
@@ -38,7 +39,7 @@ Examples:
 
 Notes say what a line cannot say, and what the kernel then does. docs/how-to/tc.md has more.")]
 pub struct Args {
-    /// The algorithm's name, or a scenario file: the lines of each of its links.
+    /// The algorithm's name, or a scenario file: the lines of a link of it.
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Read a line of tc, or a file of what tc qdisc show prints, of sqm-scripts or of systemd-networkd; - is standard
@@ -52,8 +53,8 @@ pub struct Args {
     /// The time that the counters took, for rates.
     #[arg(long, value_name = "TIME", requires = "against")]
     over: Option<Duration>,
-    /// The link of the results; default: the first.
-    #[arg(long, value_name = "NAME", requires = "against")]
+    /// The link: of results, by default the first; of a scenario, by default its only one.
+    #[arg(long, value_name = "NAME")]
     link: Option<String>,
     /// What to make of it.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "read")]
@@ -115,6 +116,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     match args.read.as_slice() {
         [] => {}
+        [_] if args.link.is_some() => {
+            return Err(bad_input!(
+                "--link: is for a scenario and for --against; --dev chooses a device of what is read"
+            ));
+        }
         [line] => return read::run(line, device, args.to, args.kernel, args.format),
         _ => {
             return Err(bad_input!(
@@ -130,7 +136,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     // tc's name is one, too.
     let ours = quell_tc::QDISCS.iter().find(|(_, qdisc)| *qdisc == given).map_or(given, |(name, _)| name);
     if catalog::find(ours).is_none() && (given.ends_with(".toml") || given.contains('/') || given == "-") {
-        return scenario::run(given, written_device(args)?, args.kernel, args.format);
+        of_algorithms_only(args)?;
+        let device = written_device(args)?;
+        let ifb = (args.at == At::Ifb).then(|| ifb(device));
+        let target = scenario::Target { link: args.link.as_deref(), device, ifb: ifb.as_deref() };
+        return scenario::run(given, &target, args.kernel, args.format);
+    }
+    if args.link.is_some() {
+        return Err(bad_input!("--link: is for a scenario and for --against; {given} is an algorithm"));
     }
     if catalog::find(ours).is_none() {
         return Err(unknown_name("algorithm", given, CATALOG.iter().map(|entry| entry.name)));
@@ -172,6 +185,11 @@ fn write(args: &Args, name: &str) -> Result<Written, Failure> {
          dumbbell = {{ rate = \"{rate}\", delay = \"1 ms\", buffer = \"{buffer}\" }}\n"
     );
     let mut document = Document::parse(&text, "--set")?;
+    // What nobody sets is the kernel's own, as where a scenario is read from lines.
+    let kernels = catalog::find(name).map(|entry| quell_tc::as_in(args.kernel, (entry.default)()));
+    for (key, value) in kernels.iter().flat_map(quell_tc::keys).filter(|(key, _)| *key != "algorithm") {
+        document.set_text(&format!("aqm.{name}.{key}"), value.trim_matches('"')).map_err(without_line)?;
+    }
     for (key, value) in &args.set {
         document.set_text(&format!("aqm.{name}.{key}"), value).map_err(without_line)?;
     }
@@ -183,6 +201,30 @@ fn write(args: &Args, name: &str) -> Result<Written, Failure> {
     let link = Link { rate: args.rate, buffer, ecn, mean_packet: args.packet };
     let needs_rate = matches!(&config, AqmConfig::Cake(cake) if cake.bandwidth.is_none());
     quell_tc::write(&config, &link, &place(args, needs_rate)?, args.kernel).map_err(|e| bad_input!("{e}"))
+}
+
+/// Refuses, beside a scenario, what it says itself.
+fn of_algorithms_only(args: &Args) -> Result<(), Failure> {
+    let given = [
+        ("--set", !args.set.is_empty()),
+        ("--rate", args.rate.is_some()),
+        ("--layer", args.layer.is_some()),
+        ("--buffer", args.buffer.is_some()),
+        ("--ecn", args.ecn.is_some()),
+        ("--defaults", args.defaults),
+        ("--at htb", args.at == At::Htb),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(bad_input!(
+            "{name}: is for an algorithm's name; a scenario says it itself: leave it out, or change the file"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The ifb device for what comes in at a device: a name has at most 15 letters.
+fn ifb(device: &str) -> String {
+    format!("ifb4{device}").chars().take(15).collect()
 }
 
 /// Where the queue goes. `needs_rate` says that it shapes itself, and has no rate of its own.
@@ -204,14 +246,13 @@ fn place(args: &Args, needs_rate: bool) -> Result<Place, Failure> {
     };
     Ok(match args.at {
         At::Root => Place::Root { device },
-        // The name of a device has at most 15 letters.
         At::Ifb => {
             if args.rate.is_none() && (args.layer.is_some() || needs_rate) {
                 return Err(bad_input!(
                     "--at ifb: needs the rate to shape to, below the link's: give --rate"
                 ));
             }
-            let ifb = format!("ifb4{device}").chars().take(15).collect();
+            let ifb = ifb(&device);
             Place::Ifb { device, ifb, shaped: args.rate.map(shaped).transpose()? }
         }
         At::Htb => {

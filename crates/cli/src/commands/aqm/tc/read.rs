@@ -42,6 +42,10 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
         return without_queue(&dump, device, format);
     }
     if links.is_empty() {
+        // What is only left out is no reason, unless there is none.
+        let fatal = dump.problems.iter().zip(&problems).filter(|(problem, _)| problem.fatal);
+        let fatal: Vec<String> = fatal.map(|(_, says)| says.clone()).collect();
+        let problems = if fatal.is_empty() { problems } else { fatal };
         let many = problems.len().min(5);
         let more = problems.len() - many + dump.more_problems;
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -56,7 +60,7 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
         return Err(bad_input!("--read: {why}"));
     }
     for link in &links {
-        if let Err(failure) = check(link) {
+        if let Err(failure) = check(link, dump.place()) {
             // They say what the lines mean that a scenario refuses.
             notes(link).for_each(terminal::note);
             return Err(failure);
@@ -64,7 +68,7 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
     }
     match (format, to) {
         (Format::Json, _) => json::print(&output(&links, &dump))?,
-        (Format::Text, To::Scenario) => terminal::print(&scenario(&links)?)?,
+        (Format::Text, To::Scenario) => terminal::print(&scenario(&links, dump.place())?)?,
         (Format::Text, To::Gateway) => terminal::print(&gateway(&links)?)?,
     }
     let (fatal, passed): (Vec<_>, Vec<_>) =
@@ -144,7 +148,13 @@ fn text(given: &str) -> Result<String, Failure> {
         return Err(bad_input!("--read: {name} is not text: give what tc prints, or a file of settings"));
     }
     // Further on, what is not text is named with its line.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if quell_tc::is_cut(&text) {
+        return Err(bad_input!(
+            "--read: {name} ends inside of a line, and tc ends each: was it cut? If it is whole, add a new line"
+        ));
+    }
+    Ok(text)
 }
 
 /// The notes on a link and its queues.
@@ -324,7 +334,7 @@ fn tables(link: &Shaped) -> Result<String, Failure> {
 }
 
 /// Refuses what no scenario can have, with the words of a scenario's check.
-fn check(link: &Shaped) -> Result<(), Failure> {
+fn check(link: &Shaped, unit: &str) -> Result<(), Failure> {
     let tables = tables(link)?;
     let has = |key: &str| tables.lines().any(|line| line.starts_with(&format!("{key} = ")));
     let mut needed = String::new();
@@ -338,19 +348,19 @@ fn check(link: &Shaped) -> Result<(), Failure> {
     let text =
         format!("schema = 1\nduration = \"1 s\"\nflows = [{}{{ name = \"any\" }}]\n{tables}", flows.concat());
     let place = link.device.as_deref().map_or(String::new(), |device| format!(" {}", one_line(device)));
-    let name = format!("line {}{place}", link.line);
+    let name = format!("{unit} {}{place}", link.line);
     Study::parse(&text, &name, &Plugins::new()).map(|_| ()).map_err(without_line)
 }
 
 /// What a link's comment says of it.
-fn heading(link: &Shaped) -> String {
+fn heading(link: &Shaped, place: &str) -> String {
     let device = link.device.as_deref().unwrap_or("no device");
     let kind = match (link.kind.as_str(), &link.netem) {
         ("", Some(_)) => "netem",
         ("", None) => "its queue",
         (kind, _) => kind,
     };
-    format!("# {}: {} (line {})\n", one_line(device), one_line(kind), link.line)
+    format!("# {}: {} ({place} {})\n", one_line(device), one_line(kind), link.line)
 }
 
 /// Counters as a comment.
@@ -384,14 +394,14 @@ fn counted(counters: &Counters) -> String {
 }
 
 /// Links as tables of scenarios.
-fn scenario(links: &[Shaped]) -> Result<String, Failure> {
+fn scenario(links: &[Shaped], place: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let mut lacking: Vec<&str> = Vec::new();
     for (i, link) in links.iter().enumerate() {
         if i > 0 {
             text.push_str("\n# The next is a scenario of its own.\n");
         }
-        text.push_str(&heading(link));
+        text.push_str(&heading(link, place));
         if let Some(counters) = &link.counters {
             text.push_str(&counted(counters));
         }
@@ -401,6 +411,12 @@ fn scenario(links: &[Shaped]) -> Result<String, Failure> {
         text.push_str(&tables);
     }
     let lacking = quell_lab::distinct(lacking);
+    terminal::note(
+        "these are the tables of a link: a scenario also needs schema, duration and flows (quell new writes some)",
+    );
+    if links.len() > 1 {
+        terminal::note("a file has one link: --dev names the device whose tables are printed alone");
+    }
     let is_shaped = links.iter().any(|link| rate(link).is_some() && !matches!(link.shape, Shape::Rate(_)));
     if is_shaped && lacking.contains(&"rate") {
         let delay = if lacking.contains(&"delay") { "a delay, and " } else { "" };

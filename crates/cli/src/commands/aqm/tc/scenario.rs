@@ -1,4 +1,4 @@
-//! The lines of tc for a scenario: for each link and each algorithm, with its shaper or its classes.
+//! The lines of tc for a link of a scenario: for each algorithm, with its shaper or its classes.
 
 use std::path::Path;
 
@@ -12,31 +12,43 @@ use quell_units::{Bytes, LinkLayer, QueueSize, Time};
 use serde_json::{Value, json};
 
 use super::choice::Format;
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::{json, simulate, terminal};
 
-/// The lines of one link under one algorithm.
+/// The lines of a link under one algorithm.
 struct Lines {
     link: String,
     algorithm: String,
     written: Result<Written, String>,
 }
 
-/// Prints the lines of a scenario's first point.
-pub fn run(file: &str, device: &str, kernel: Kernel, format: Format) -> Result<(), Failure> {
+/// Where the lines of a scenario go.
+pub struct Target<'a> {
+    /// The link whose lines are written; none for the only one.
+    pub link: Option<&'a str>,
+    /// The device.
+    pub device: &'a str,
+    /// The ifb device for what comes in at the device, if the link is that.
+    pub ifb: Option<&'a str>,
+}
+
+/// Prints the lines of one link of a scenario's first point.
+pub fn run(file: &str, target: &Target<'_>, kernel: Kernel, format: Format) -> Result<(), Failure> {
     let study = simulate::document(Path::new(file))?.study(&Plugins::new())?;
     let Some(point) = study.points.first() else {
         return Err(bad_input!("{file}: has no point to run"));
     };
-    let mut all = Vec::new();
-    for name in point.links() {
-        for (n, choice) in point.scenario.aqm.iter().enumerate() {
-            let label = choice.label.clone().unwrap_or_else(|| choice.algorithm.clone());
-            let queues = point.queues_at(&name, n)?;
-            if queues.is_empty() {
-                continue;
-            }
-            let written = of_link(point, &name, queues, device, kernel)?;
+    let name = chosen(file, point.links(), target.link)?;
+    let mut all: Vec<Lines> = Vec::new();
+    for (n, choice) in point.scenario.aqm.iter().enumerate() {
+        let label = choice.label.clone().unwrap_or_else(|| choice.algorithm.clone());
+        let queues = point.queues_at(&name, n)?;
+        if queues.is_empty() {
+            continue;
+        }
+        let written = of_link(point, &name, queues, target, kernel)?;
+        // A link with an algorithm of its own has the same lines each time.
+        if !all.iter().any(|lines| lines.written == written) {
             all.push(Lines { link: name.clone(), algorithm: label, written });
         }
     }
@@ -64,6 +76,23 @@ pub fn run(file: &str, device: &str, kernel: Kernel, format: Format) -> Result<(
     Ok(())
 }
 
+/// The link whose lines are written. A host has one place for them, so of several one must be named.
+fn chosen(file: &str, links: Vec<String>, named: Option<&str>) -> Result<String, Failure> {
+    match (named, &links[..]) {
+        (Some(name), _) if links.iter().any(|link| link == name) => Ok(name.to_string()),
+        (Some(name), _) => Err(unknown_name("link", name, links.iter().map(String::as_str))),
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(bad_input!("{file}: has no link with a queue")),
+        (None, _) => {
+            let links = links.iter().map(|link| one_line(link)).collect::<Vec<_>>().join(", ");
+            Err(bad_input!(
+                "{file}: has {links}; name the one whose lines this host needs with --link, and add --at ifb if its \
+                 packets come in at the device"
+            ))
+        }
+    }
+}
+
 /// Lines, for JSON.
 fn output(all: &[Lines]) -> Vec<Value> {
     let one = |lines: &Lines| match &lines.written {
@@ -87,21 +116,13 @@ fn text(all: &[Lines]) -> String {
         };
         format!("# {}: {}\n{body}\n", one_line(&lines.link), one_line(&lines.algorithm))
     };
-    all.iter().map(one).collect::<Vec<_>>().join("\n")
-}
-
-/// The shaper and the classes of a link.
-fn above<'a>(point: &'a Point, name: &str) -> (Option<&'a Shaper>, &'a [TrafficClass]) {
-    let scenario = &point.scenario;
-    if let Some(dumbbell) = &scenario.dumbbell {
-        return (dumbbell.shaper.as_ref(), &dumbbell.classes);
+    let blocks = all.iter().map(one).collect::<Vec<_>>().join("\n");
+    match all.iter().filter(|lines| lines.written.is_ok()).count() > 1 {
+        true => format!(
+            "# One block for each algorithm: each replaces the one before it, so use one.\n\n{blocks}"
+        ),
+        false => blocks,
     }
-    if let Some(lot) = &scenario.parking_lot {
-        return (lot.shaper.as_ref(), &lot.classes);
-    }
-    let links = scenario.graph.iter().flat_map(|graph| &graph.links);
-    let found = links.into_iter().find(|link| format!("{}-{}", link.from, link.to) == name);
-    found.map_or((None, &[]), |link| (link.shaper.as_ref(), &link.classes))
 }
 
 /// A queue's algorithm, with its link.
@@ -119,18 +140,25 @@ fn of_link(
     point: &Point,
     name: &str,
     queues: Vec<QueueAt>,
-    device: &str,
+    target: &Target<'_>,
     kernel: Kernel,
 ) -> Result<Result<Written, String>, Failure> {
-    let (shaper, classes) = above(point, name);
-    let rate = point.link_at(name, Time::ZERO, &Plugins::new())?.rate;
+    let (shaper, classes) = point.scenario.served(name);
+    let at = point.link_at(name, Time::ZERO, &Plugins::new())?;
+    if at.cell || at.wifi {
+        return Ok(Err(
+            "its queues are of a cell or of Wi-Fi, whose scheduler Linux's tc has not".to_string()
+        ));
+    }
+    let rate = at.rate;
+    let device = target.ifb.unwrap_or(target.device);
     let Some(first) = queues.first().map(known) else { return Ok(Err("has no queue".to_string())) };
-    let written = match (shaper, classes) {
+    let written = match (&shaper, classes) {
         (Some(shaper), []) => {
             let bucket = bucket(shaper, first.1.mean_packet);
             write_bucket((&first.0, &first.1), &bucket, device, kernel)
         }
-        (_, []) => {
+        (None, []) => {
             let place = match first.0 {
                 // It shapes itself.
                 AqmConfig::Cake(_) => Place::Root { device: device.to_string() },
@@ -151,7 +179,10 @@ fn of_link(
         if shaper.is_some() && !classes.is_empty() {
             written.notes.push(format!("shaper: the tree has its rate, {rate}, and bursts of its own"));
         }
-        written
+        match target.ifb {
+            Some(ifb) => written.behind(target.device, ifb),
+            None => written,
+        }
     });
     Ok(written.map_err(|e| e.to_string()))
 }
