@@ -96,7 +96,8 @@ pub(crate) fn candidates(
         let (down, up) = rate(shape);
         let is_port = request.technology.name == "port";
         let of = |rate| {
-            let (config, mut why) = designed(name, rate, request.rtt.most, is_port && request.load.is_early());
+            let (config, mut why) =
+                designed(name, rate, request.rtt.most, is_port && request.load.is_early());
             let mut config = request.can.as_there(config);
             if let AqmConfig::FqPie(params) = &mut config
                 && params.rules == FqPieRules::Linux

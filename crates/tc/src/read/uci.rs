@@ -228,8 +228,8 @@ fn replaced<'a>(qdisc: &str, own: &[&'a str], of_file: &[&'a str]) -> Vec<&'a st
 type Tier = (&'static str, &'static str, u64, u64, u8, Option<u64>, &'static [u8]);
 
 /// The least burst of sqm-scripts (`get_burst` in functions.sh): 1500 B and 48 B of overhead, in cells of 48 B that take
-/// 53 B each. The last one counts where it is full.
-const LEAST_BURST: u64 = (1500 + 48_u64).div_ceil(48) * 53;
+/// 53 B each.
+const LEAST_BURST: u64 = (1500_u64 + 48).div_ceil(48) * 53;
 
 /// DSCPs of the first tier of simple.qos, EF, CS6, AF42 and what asks for little delay, and of the last one, CS1.
 const FIRST: [u8; 4] = [46, 48, 36, 4];
