@@ -13,7 +13,7 @@ use crate::measure::{Column, Kind};
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::verdict::{Cell, Judged};
-use crate::way::{Shape, as_frames};
+use crate::way::{Direction, Shape, as_frames};
 use crate::words::{list, of_rate, of_time, percent};
 
 /// The verdict in one sentence, or two.
@@ -224,7 +224,12 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
         return format!("the link is out for up to {outage} at a time, and no queue shortens that");
     }
     if worst.is_some_and(|(verdict, _)| verdict.loses) {
-        let calls = request.load.calls(way, request.hosts, plan.down.mean.min(plan.up.mean));
+        let calls = request.load.calls(
+            way.direction == Direction::Up,
+            way.link,
+            request.hosts,
+            plan.down.mean.min(plan.up.mean),
+        );
         let is_large = calls.is_some_and(|calls| 2.0 * calls > shaper.rate.bps() as f64);
         match keeps_apart(candidate) {
             true if is_large => {
