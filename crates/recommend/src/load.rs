@@ -3,10 +3,9 @@
 use quell_presets::find_load;
 use quell_router::Technology;
 use quell_units::text::cut;
-use quell_units::{BitRate, Bytes, Duration, Layer};
+use quell_units::{BitRate, Bytes, Duration, Layer, LinkLayer};
 
 use crate::span::Span;
-use crate::way::{Direction, Way};
 
 /// Groups of flows, as a scenario writes them.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,15 +119,14 @@ impl Load {
 
     /// The bits per second that all calls of a direction take of the link, of which `slower` is the slower direction's rate;
     /// groups that do not say a number count as one.
-    pub(crate) fn calls(&self, way: &Way, hosts: u16, slower: BitRate) -> Option<f64> {
-        let is_up = way.direction == Direction::Up;
+    pub(crate) fn calls(&self, is_up: bool, link: LinkLayer, hosts: u16, slower: BitRate) -> Option<f64> {
         let own =
             self.groups.iter().filter(|group| use_of(group) == Use::Call && self::is_up(group) == is_up);
         let of = |group: &toml::Table| {
             let usual = (text(group, "rate"), text(group, "packet"));
             let (rate, packet) = if slower < WIDE { NARROW } else { usual };
             let (rate, packet) = (rate.parse::<BitRate>().ok()?, packet.parse::<Bytes>().ok()?);
-            let wire = way.link.seen_from(Layer::Ethernet).on_wire(packet).get() as f64;
+            let wire = link.seen_from(Layer::Ethernet).on_wire(packet).get() as f64;
             let count = group.get("count").and_then(toml::Value::as_integer).unwrap_or(1).max(1);
             Some(count as f64 * f64::from(hosts) * rate.bps() as f64 * wire / packet.get().max(1) as f64)
         };

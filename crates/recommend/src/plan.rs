@@ -143,7 +143,14 @@ pub fn plan(request: &Request) -> Result<Plan, String> {
                 percent(share)
             ));
         }
-        let Some(calls) = request.load.calls(way, request.hosts, down.mean.min(up.mean)) else { continue };
+        let Some(calls) = request.load.calls(
+            way.direction == Direction::Up,
+            way.link,
+            request.hosts,
+            down.mean.min(up.mean),
+        ) else {
+            continue;
+        };
         let share = calls / way.mean.bps() as f64;
         if share > HALF {
             let word = way.direction.word();

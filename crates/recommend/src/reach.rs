@@ -2,7 +2,7 @@
 
 use crate::candidate::{Candidate, TODAY};
 use crate::course::rate;
-use crate::goal::Goal;
+use crate::goal::{Condition, Goal};
 use crate::judge::Answer;
 use crate::measure::{Column, DOWN, Kind, UP};
 use crate::plan::{Plan, Row};
@@ -103,20 +103,19 @@ fn margins(
         return Ok(Vec::new());
     }
     let missed = |link: &str| {
-        // Where one packet takes too long, a lower rate makes it longer.
         let way = if link == DOWN { &plan.down } else { &plan.up };
         if !row.candidate.queues(way.direction) {
             return false;
         }
+        // Where one packet already takes too long, what is possible counts: a lower rate makes that longer.
         let sends = as_frames(row.candidate.shaper(way));
-        if request.goal.0.iter().any(|condition| condition.out_of_reach(sends).is_some()) {
-            return false;
-        }
         let mut all = plan.columns.iter().zip(&best.cells).filter(|(column, _)| column.link == link);
         all.any(|(column, cell)| {
             let asked = request.goal.0.iter().find(|condition| column.answers(condition.kind));
             let late = |limit: f64| cell.is_none_or(|cell| cell.is_late(limit, true));
-            column.kind.is_less_better() && asked.is_some_and(|condition| late(condition.limit(column)))
+            let possible =
+                |condition: &Condition| condition.possible(sends).unwrap_or_else(|| condition.clone());
+            column.kind.is_less_better() && asked.is_some_and(|asked| late(possible(asked).limit(column)))
         })
     };
     let ways = [missed(DOWN), missed(UP)];

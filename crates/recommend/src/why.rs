@@ -13,7 +13,7 @@ use crate::measure::{Column, Kind};
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::verdict::{Cell, Judged};
-use crate::way::{Shape, as_frames};
+use crate::way::{Direction, Shape, as_frames};
 use crate::words::{list, of_rate, of_time, percent};
 
 /// The verdict in one sentence, or two.
@@ -114,7 +114,7 @@ fn cheaper(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
     let Some((row, _)) = others.max_by(|(a, _), (b, _)| a.score.total_cmp(&b.score)) else {
         return String::new();
     };
-    format!(". {} keeps more, with {}, but has {}", row.name, goodputs(plan, row), row.missed())
+    format!(". {} keeps more, with {} ({})", row.name, goodputs(plan, row), row.missed())
 }
 
 /// The candidate that comes nearest to a goal that all miss, where it is not worth what it takes.
@@ -127,7 +127,7 @@ fn nearest(plan: &Plan, order: &[(Judged, &Candidate)]) -> String {
     if row.excess >= best.excess {
         return String::new();
     }
-    format!(". {} comes nearest, with {}, but keeps {} only", row.name, row.missed(), goodputs(plan, row))
+    format!(". {} comes nearest ({}), but keeps {} only", row.name, row.missed(), goodputs(plan, row))
 }
 
 /// Where calls and the like can be had as asked, and rates as well, but not together: the best row at either end.
@@ -149,7 +149,7 @@ fn not_together(request: &Request, plan: &Plan, order: &[(Judged, &Candidate)]) 
     let words = |row: &Judged, less: bool| {
         let all = request.goal.0.iter().filter(|condition| condition.kind.is_less_better() == less);
         let asked = list(&all.map(Condition::to_string).collect::<Vec<_>>());
-        format!("{} meets {asked}, with {}, but has {}", row.name, goodputs(plan, row), row.missed())
+        format!("{} meets {asked}, with {} ({})", row.name, goodputs(plan, row), row.missed())
     };
     Some(format!(". Both cannot be had together: {}; {}", words(short, true), words(fast, false)))
 }
@@ -224,11 +224,19 @@ fn hindrance(request: &Request, plan: &Plan, row: &Judged, candidate: &Candidate
         return format!("the link is out for up to {outage} at a time, and no queue shortens that");
     }
     if worst.is_some_and(|(verdict, _)| verdict.loses) {
-        let calls = request.load.calls(way, request.hosts, plan.down.mean.min(plan.up.mean));
+        let calls = request.load.calls(
+            way.direction == Direction::Up,
+            way.link,
+            request.hosts,
+            plan.down.mean.min(plan.up.mean),
+        );
         let is_large = calls.is_some_and(|calls| 2.0 * calls > shaper.rate.bps() as f64);
         match keeps_apart(candidate) {
             true if is_large => {
                 return "a call takes more of the link than the share of a flow, and what is beyond that is dropped".into();
+            }
+            true if !matches!(candidate.shape, Shape::None | Shape::AtLink) => {
+                return "packets still wait in the modem's queue, which drops those of all flows".to_string();
             }
             true => {}
             false => return "packets of calls are dropped as those of all flows are".to_string(),
