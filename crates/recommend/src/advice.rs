@@ -241,8 +241,11 @@ mod tests {
                     buffer: quell_units::QueueSize::Packets(10_240.0),
                     mean_packet: quell_units::Bytes::new(1514),
                 };
-                let void: Vec<_> =
-                    config.remarks(&link).into_iter().filter(|remark| remark.about == About::Void).collect();
+                let void: Vec<_> = config
+                    .remarks(&link)
+                    .into_iter()
+                    .filter(|remark| remark.about == quell_aqm::params::About::Void)
+                    .collect();
                 assert_eq!(void, [], "{can}: {}", row.candidate.name);
                 let why = &row.candidate.reasons;
                 let is_of_fq_pie = config.name() == "fq-pie";
