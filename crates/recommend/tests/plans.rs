@@ -266,8 +266,8 @@ fn scenarios_count_what_packets_take_on_the_wire() {
         "{}",
         cake.text
     );
-    // Linux's htb has no framing of PTM: 64/65 of the rate and of the burst stand for it.
-    let router = "shaper = { rate = \"9353.792 kbit/s\", burst = \"3061 B\", layer = \"ethernet\", overhead = \"30 B\" }";
+    // Linux's htb has no framing of PTM: 64/65 of the rate and of the burst stand for it, and the code word begun is 1 B.
+    let router = "shaper = { rate = \"9353.792 kbit/s\", burst = \"3061 B\", layer = \"ethernet\", overhead = \"31 B\" }";
     assert!(fq_codel.text.contains(router), "{}", fq_codel.text);
 }
 

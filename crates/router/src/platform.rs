@@ -290,7 +290,8 @@ impl Platform {
                 let is_ptm = framing == Framing::Ptm;
                 let rate = if is_ptm { BitRate::from_bps(link.rate.bps() / 65 * 64) } else { link.rate };
                 let framing = if is_ptm { Framing::None } else { framing };
-                LinkLayer { rate, overhead: link.overhead.max(header), framing, ..*link }
+                let overhead = Bytes::new(link.overhead.get() + u64::from(is_ptm)).max(header);
+                LinkLayer { rate, overhead, framing, ..*link }
             }
             (Platform::OpenWrt, Framing::Ptm) => {
                 let (rate, _, _) = unframed(link);

@@ -39,7 +39,7 @@ impl core::fmt::Display for Problem {
     }
 }
 
-/// What the numbers of a text count.
+/// The unit of a text's numbers.
 fn place(is_item: bool) -> &'static str {
     if is_item { "item" } else { "line" }
 }
@@ -90,7 +90,7 @@ pub struct Queue {
     pub netem: Option<String>,
     /// The token bucket that it is.
     pub bucket: Option<Bucket>,
-    /// What its table of sizes adds to packets: tc-stab(8).
+    /// Its table of sizes, which adds to packets: tc-stab(8).
     pub stab: Option<Added>,
     /// The class, such as `10`, that takes what no filter of an htb sends elsewhere.
     pub default_class: Option<String>,
@@ -259,7 +259,7 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// What its numbers count: `line`, or `item` of JSON.
+    /// The unit of its numbers: `line`, or `item` of JSON.
     pub fn place(&self) -> &'static str {
         place(self.is_of_items)
     }

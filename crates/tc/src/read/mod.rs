@@ -15,7 +15,7 @@ pub use dump::{Added, Bucket, Class, Counters, Dump, Problem, Queue, header};
 /// (UCI, lines of `uci set` too) or a `.network` file of systemd-networkd. What a line leaves out is the kernel's.
 pub fn read(text: &str, kernel: Kernel) -> Dump {
     let mut dump = Dump::default();
-    // A mark of the order of bytes is no character of the text.
+    // A mark of the order of bytes does not belong to the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let begin = text.trim_start_matches([' ', '\t', '\r', '\n']);
     let first = |is: fn(&str) -> bool| {

@@ -42,7 +42,7 @@ pub fn run(given: &str, device: Option<&str>, to: To, kernel: Kernel, format: Fo
         return without_queue(&dump, device, format);
     }
     if links.is_empty() {
-        // What is only left out is no reason, unless there is none.
+        // What is only left out counts as a reason where there is nothing else.
         let fatal = dump.problems.iter().zip(&problems).filter(|(problem, _)| problem.fatal);
         let fatal: Vec<String> = fatal.map(|(_, says)| says.clone()).collect();
         let problems = if fatal.is_empty() { problems } else { fatal };
