@@ -59,9 +59,15 @@ impl Plan {
 /// # Errors
 /// A scenario cannot be made.
 pub fn further(request: &Request, plan: &Plan, answer: &Answer) -> Result<Vec<Row>, String> {
-    let best = answer.rows.iter().find(|judged| judged.name != TODAY && judged.failed.is_none());
-    let row = best.and_then(|best| plan.rows.iter().find(|row| row.candidate.name == best.name));
-    let (Some(best), Some(row)) = (best, row) else { return Ok(Vec::new()) };
+    let all = answer.rows.iter().filter(|judged| judged.name != TODAY && judged.failed.is_none());
+    let mut all = all
+        .filter_map(|judged| Some((judged, plan.rows.iter().find(|row| row.candidate.name == judged.name)?)));
+    let Some(first) = all.next() else { return Ok(Vec::new()) };
+    // A lower rate costs goodput, so that the algorithm counts that is nearest to the goal, whichever has more goodput.
+    let others = all
+        .filter(|(_, row)| row.candidate.shape == Shape::Shaped && first.1.candidate.shape == Shape::Shaped);
+    let (best, row) =
+        others.fold(first, |nearest, other| if other.0.excess < nearest.0.excess { other } else { nearest });
     let mut rows = Vec::new();
     if row.candidate.shape == Shape::Shaped && plan.rows.iter().all(|row| row.candidate.alone.is_none()) {
         let today = answer.rows.iter().find(|judged| judged.name == TODAY);
