@@ -18,11 +18,11 @@ pub(crate) const MODEL: &str =
     "the rates that cake-autorate's rules give where long flows fill the link, computed beforehand";
 
 /// The number of hosts that are pinged in turn.
-pub(crate) const REFLECTORS: usize = 6;
+const REFLECTORS: usize = 6;
 /// The time between pings: each host is pinged every 0.3 s.
-pub(crate) const PING_US: i64 = 50_000;
+const PING_US: i64 = 50_000;
 /// The time between measurements of the achieved rates, unless packets take longer.
-pub(crate) const ACHIEVED_US: i64 = 200_000;
+const ACHIEVED_US: i64 = 200_000;
 
 /// The number of delays that decide, and of those that must be late.
 const WINDOW: usize = 6;
@@ -71,7 +71,7 @@ struct Way {
 
 /// The controller of both directions, down first.
 #[derive(Clone, Debug)]
-pub(crate) struct Autorate {
+struct Autorate {
     ways: [Way; 2],
     baselines: [i64; REFLECTORS],
     delays: [i64; WINDOW],
@@ -79,7 +79,7 @@ pub(crate) struct Autorate {
 }
 
 impl Autorate {
-    pub(crate) fn new(limits: [Limits; 2]) -> Self {
+    fn new(limits: [Limits; 2]) -> Self {
         let way = |limits: Limits| Way {
             limits,
             rate: limits.base,
@@ -93,18 +93,18 @@ impl Autorate {
     }
 
     /// The shapers' rates.
-    pub(crate) fn rates(&self) -> [i64; 2] {
+    fn rates(&self) -> [i64; 2] {
         [self.ways[0].rate, self.ways[1].rate]
     }
 
     /// The time until the achieved rates are measured again: at least ten of the largest packets both ways.
-    pub(crate) fn achieved_after(&self) -> i64 {
+    fn achieved_after(&self) -> i64 {
         let packets: i64 = self.ways.iter().map(|way| 1000 * way.limits.packet / way.rate).sum();
         ACHIEVED_US.max(10 * packets)
     }
 
     /// The rates that were achieved since the last call.
-    pub(crate) fn achieved(&mut self, rates: [i64; 2]) {
+    fn achieved(&mut self, rates: [i64; 2]) {
         for (way, achieved) in self.ways.iter_mut().zip(rates) {
             way.is_high = 100 * achieved / way.rate > HIGH;
             way.is_new = true;
@@ -112,7 +112,7 @@ impl Autorate {
     }
 
     /// The answer of a reflector, and the round trip that it took.
-    pub(crate) fn answered(&mut self, now: i64, reflector: usize, round_trip: i64) {
+    fn answered(&mut self, now: i64, reflector: usize, round_trip: i64) {
         let delay = round_trip / 2;
         let baseline = &mut self.baselines[reflector % REFLECTORS];
         let weight = if delay >= *baseline { BASELINE_UP } else { BASELINE_DOWN };

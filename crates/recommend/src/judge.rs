@@ -27,8 +27,8 @@ const ALIKE: f64 = 0.98;
 /// Ranks the rows of a plan by what was found of each, in their order: those whose intervals are wholly within the goal, those
 /// whose means are, and the others by their distance from it. Those that meet it alike are ordered by goodput; where that is
 /// about as much as the most, the link as it is comes first, then what is further within the goal. Of the others, those come
-/// first that meet what is possible at these rates, and goodput decides where intervals overlap the nearest's. Where the goal asks for no goodput, goodput counts beside distance. A row
-/// whose simulation failed comes last.
+/// first that meet what is possible at these rates, and goodput decides where intervals overlap the nearest's. Where the goal
+/// asks for no goodput, goodput counts beside distance. A row whose simulation failed comes last.
 pub fn judge(request: &Request, plan: &Plan, found: &[Found<'_>]) -> Answer {
     let asks = request
         .goal

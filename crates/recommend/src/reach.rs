@@ -53,8 +53,9 @@ impl Plan {
     }
 }
 
-/// The rows that the answer to a plan asks for: the best candidate in one direction alone, where what one has today meets the
-/// goal in the other; and with lower rates, where nothing surely meets the goal and packets may still wait in the modem.
+/// The rows that the answer to a plan asks for, of the algorithm that is nearest to the goal: in one direction alone, where what
+/// one has today meets the goal in the other; and with lower rates, where nothing surely meets the goal and packets may still
+/// wait in the modem.
 ///
 /// # Errors
 /// A scenario cannot be made.

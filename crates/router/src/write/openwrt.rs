@@ -12,7 +12,6 @@ const FIELDS: [[&str; 4]; 2] =
 
 /// The configuration before the first of these lines.
 const KEPT: &str = "/root/sqm.before";
-const KEEP: &str = "[ -e /root/sqm.before ] || cp /etc/config/sqm /root/sqm.before\n";
 
 pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     job.one_for_both()?;
@@ -91,7 +90,7 @@ pub(super) fn write(job: &mut Job<'_>) -> Result<(), Unwritable> {
     let package =
         up.offer.since.split_once("package ").map_or(String::new(), |(_, package)| format!(" {package}"));
     let shell = format!(
-        "{KEEP}{}uci commit sqm\n/etc/init.d/sqm enable\n/etc/init.d/sqm restart\n",
+        "[ -e {KEPT} ] || cp /etc/config/sqm {KEPT}\n{}uci commit sqm\n/etc/init.d/sqm enable\n/etc/init.d/sqm restart\n",
         commands.concat()
     );
     let whole = rates.iter().all(|rate| rate.bps().is_multiple_of(1000));
